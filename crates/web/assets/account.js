@@ -1,4 +1,4 @@
-// Fields looked at as they are typed, by the rules of the server.
+// Checks fields while they are typed, by the rules of the server.
 for (const input of document.querySelectorAll("[data-check]")) {
   const id = `${input.id}-error`;
   let pause, asked = 0;
@@ -26,7 +26,7 @@ for (const input of document.querySelectorAll("[data-check]")) {
       const answer = await fetch("/account/check", { method: "POST", body });
       if (answer.ok && mine === asked) say((await answer.json()).problem);
     } catch {
-      // The form itself is looked at when it is sent.
+      // The server checks the form again when it is sent.
     }
   };
   input.addEventListener("input", () => {
@@ -35,7 +35,7 @@ for (const input of document.querySelectorAll("[data-check]")) {
   });
 }
 
-// A picture as it will be, before it is sent.
+// Previews the chosen picture before it is sent.
 for (const input of document.querySelectorAll("[data-preview]")) {
   const image = document.getElementById(input.dataset.preview);
   input.addEventListener("change", () => {

@@ -1,4 +1,4 @@
-// What makes pages nicer. All of them work without it.
+// Progressive enhancement: every page works without this script.
 
 const status = document.createElement("p");
 status.className = "visually-hidden";
@@ -6,7 +6,7 @@ status.setAttribute("role", "status");
 document.body.append(status);
 
 for (const button of document.querySelectorAll("[data-copy]")) {
-  if (!navigator.clipboard) break; // Only secure origins have one; the text can be selected.
+  if (!navigator.clipboard) break; // Only in secure contexts; the text can be selected.
   button.hidden = false;
   const label = button.textContent;
   button.addEventListener("click", async () => {
@@ -14,7 +14,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     try {
       await navigator.clipboard.writeText(button.dataset.copy);
     } catch {
-      said = "Could not copy";
+      said = "Copying failed";
     }
     button.textContent = status.textContent = said;
     setTimeout(() => {
@@ -29,7 +29,7 @@ for (const button of document.querySelectorAll("[data-print]")) {
   button.addEventListener("click", () => print());
 }
 
-// The visitor's own way of writing times, as far as it is English like the page.
+// The visitor's date format, if it is an English one; the pages are English.
 const english = navigator.languages.find((language) => language.startsWith("en")) ?? "en-GB";
 const moment = new Intl.DateTimeFormat(english, { dateStyle: "long", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(english, { dateStyle: "medium" });
@@ -45,7 +45,7 @@ for (const input of document.querySelectorAll("[data-local-hint]")) {
   const usual = hint.textContent;
   const say = () => {
     const at = new Date(`${input.value}Z`);
-    hint.textContent = isNaN(at) ? usual : `That is ${moment.format(at)} where you are.`;
+    hint.textContent = isNaN(at) ? usual : `That is ${moment.format(at)} in your time zone.`;
   };
   input.addEventListener("input", say);
   say();

@@ -1,4 +1,4 @@
-//! How several handlers answer.
+//! Responses that several handlers share.
 
 use axum::response::{IntoResponse, Response};
 use http::header;
@@ -6,13 +6,13 @@ use lodge_domain::{Done, Result};
 
 use crate::{edge::idempotency, error::Problem};
 
-/// What was done, or refused, and whether that was so the first time already.
+/// Renders the outcome of an idempotent write; a replayed one is marked.
 pub(crate) fn told<T>(done: Done<Result<T>>, answer: impl FnOnce(T) -> Response) -> Response {
     let response = done.outcome.map_or_else(|error| Problem::from(error).into_response(), answer);
     marked(response, done.replayed)
 }
 
-/// Marks an answer that was not computed anew.
+/// Adds `Idempotency-Replayed` to a stored response.
 pub(crate) fn marked(mut response: Response, replayed: bool) -> Response {
     if replayed {
         let (name, value) = idempotency::REPLAYED;
@@ -21,7 +21,7 @@ pub(crate) fn marked(mut response: Response, replayed: bool) -> Response {
     response
 }
 
-/// For nobody but who asked.
+/// Forbids every cache to store the response.
 pub(crate) fn private(answer: impl IntoResponse) -> Response {
     ([(header::CACHE_CONTROL, "private, no-store")], answer).into_response()
 }

@@ -1,5 +1,4 @@
-//! The API's description: as `OpenAPI` for programs, and as a page for people, made from the same
-//! document.
+//! The description of the API: one `OpenAPI` document, served as JSON and as an HTML page.
 
 pub(crate) mod outline;
 
@@ -40,22 +39,21 @@ pub(crate) fn routes() -> Routes<ApiDocs> {
     )
 }
 
-/// What the two routes work with.
+/// The state of both routes.
 #[derive(Clone)]
 pub(crate) struct ApiDocs {
     site: Arc<SiteContext>,
-    /// The document, but for the address of this deployment.
+    /// The document without `servers`, which depend on the request.
     document: Arc<OpenApi>,
-    /// The page as it was made for each address that this deployment is asked by: it never changes, so it
-    /// is made once.
+    /// The rendered page by base URL. A page never changes, so each is rendered once.
     pages: Cache<String, Bytes>,
 }
 
-/// Addresses for which the page is kept.
+/// Base URLs whose page is cached.
 const PAGES_MAX: u64 = 16;
 
 impl ApiDocs {
-    /// The description of the apps whose parts these are.
+    /// Merges the documents of the apps.
     pub(crate) fn new(site: Arc<SiteContext>, parts: impl IntoIterator<Item = OpenApi>) -> Self {
         Self { site, document: Arc::new(whole(parts)), pages: Cache::new(PAGES_MAX) }
     }
@@ -67,20 +65,20 @@ impl FromRef<ApiDocs> for Arc<SiteContext> {
     }
 }
 
-/// What can open an operation.
+/// The security schemes: name and description.
 const KEYS: [(&str, &str); 5] = [
-    ("api_key", "An API key: `lodge_…`, made with `lodge admin key`."),
-    ("manage_key", "The key to one link: `manage_…`, told when the link was made."),
-    ("gate", "A gate's key: `lodge_gate_…`, made with `lodge admin gate`."),
-    ("bot", "A bot's key: `lodge_bot_…`, made with `lodge admin bot`."),
-    ("session", "The token of a session: `session_…`, told when somebody signs in."),
+    ("api_key", "An API key: `lodge_…`, created with `lodge admin key`."),
+    ("manage_key", "The manage key of one link: `manage_…`, returned when the link is created."),
+    ("gate", "A gate's key: `lodge_gate_…`, created with `lodge admin gate`."),
+    ("bot", "A bot's key: `lodge_bot_…`, created with `lodge admin bot`."),
+    ("session", "A session token: `session_…`, returned by a sign-in."),
 ];
 
 fn whole(parts: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     let info = InfoBuilder::new()
         .title("Lodge")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some("The HTTP API of this Lodge."));
+        .description(Some("The HTTP API of this Lodge server."));
     let mut document = OpenApiBuilder::new().info(info.build()).build();
     for part in parts {
         document.merge(part);
@@ -95,8 +93,8 @@ fn whole(parts: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     document
 }
 
-/// Says what is to be said of every answer and every parameter, and is not known where they are written:
-/// an answer is described, by its status if by nothing else, and what may be left out is not null.
+/// Completes every operation: a response without a description gets the reason phrase of its status, and an optional
+/// parameter loses its null type.
 fn complete(document: &mut OpenApi) {
     for operation in operations(document) {
         for (status, response) in &mut operation.responses.responses {
@@ -105,7 +103,7 @@ fn complete(document: &mut OpenApi) {
             {
                 let status = status.parse::<StatusCode>().ok();
                 let words = status.and_then(|status| status.canonical_reason());
-                words.unwrap_or("An answer").clone_into(&mut response.description);
+                words.unwrap_or("A response").clone_into(&mut response.description);
             }
         }
         for parameter in operation.parameters.iter_mut().flatten() {
@@ -137,7 +135,7 @@ async fn openapi(State(docs): State<ApiDocs>, asked: Asked) -> Response {
 struct DocsPage<'a> {
     base_url: &'a str,
     apps: Navigation,
-    /// What is said of each key.
+    /// The descriptions of the keys that the document uses.
     keys: Vec<String>,
     groups: Vec<Group>,
 }
@@ -169,7 +167,7 @@ mod tests {
     use crate::pages::check;
 
     #[test]
-    fn the_page_tells_of_every_operation() {
+    fn the_page_lists_every_operation() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
         let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
         let html = pages::rendered(&page, check::EVERYTHING).unwrap();
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_a_schema_is_of_one_schema() {
+    fn a_schema_name_stands_for_one_schema() {
         let mut known = serde_json::Map::new();
         for document in crate::site::documents() {
             let document = serde_json::to_value(document).unwrap();
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_introduction_speaks_of_the_apps_that_are_on() {
+    fn the_introduction_covers_only_the_enabled_apps() {
         let rides = Navigation([None, None, Some(crate::rides::MENU), None]);
         let of = |documents: Vec<OpenApi>, apps| {
             let document = serde_json::to_value(whole(documents)).unwrap();
@@ -208,7 +206,7 @@ mod tests {
             html.split_once("</dl>").unwrap().0.to_owned()
         };
         let alone = of(vec![crate::rides::routes().document()], rides);
-        for word in ["<code>lodge_gate_…</code>", "<code>message</code>", "A ride's key"] {
+        for word in ["<code>lodge_gate_…</code>", "<code>message</code>", "keys of rides"] {
             assert!(alone.contains(word), "no {word} in {alone}");
         }
         for word in ["manage_", "session_", "admin key", "problem+json", "short", "bulk"] {
@@ -221,14 +219,14 @@ mod tests {
         }
         let all = of(crate::site::documents().into(), check::EVERYTHING);
         for word in
-            ["lodge_gate_…", "manage_…", "session_…", "problem+json", "message", "A ride's key"]
+            ["lodge_gate_…", "manage_…", "session_…", "problem+json", "message", "keys of rides"]
         {
             assert!(all.contains(word), "no {word} in {all}");
         }
     }
 
     #[test]
-    fn what_may_be_written_and_what_comes_back_is_on_the_page() {
+    fn the_page_shows_parameters_bodies_and_responses() {
         let document = serde_json::to_value(whole([crate::rides::routes().document()])).unwrap();
         let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
         let html = pages::rendered(&page, check::EVERYTHING).unwrap();
@@ -249,18 +247,18 @@ mod tests {
         ] {
             assert!(html.contains(part), "no {part} in {html}");
         }
-        assert!(!html.contains('`'), "raw marks of code");
+        assert!(!html.contains('`'), "unrendered backticks");
     }
 
     #[test]
-    fn the_document_is_one_that_programs_can_read() {
+    fn the_document_has_unique_operations_and_no_broken_references() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
         let methods = document["paths"].as_object().unwrap().values();
         let operations: Vec<_> =
             methods.flat_map(|methods| methods.as_object().unwrap().values()).collect();
         let ids: HashSet<_> =
             operations.iter().map(|operation| &operation["operationId"]).collect();
-        assert_eq!(ids.len(), operations.len(), "each has a name of its own");
+        assert_eq!(ids.len(), operations.len(), "operation ids are unique");
         for operation in operations {
             for (status, answer) in operation["responses"].as_object().unwrap() {
                 assert!(answer["description"].is_string(), "{status} of {operation}");
@@ -279,7 +277,7 @@ mod tests {
     #[test]
     fn every_route_of_the_api_is_described() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
-        // The last is another way to write what is described.
+        // The last is an alias of a described path.
         let undescribed = [
             "/api/docs",
             "/api/openapi.json",

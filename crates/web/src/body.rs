@@ -1,4 +1,4 @@
-//! Bodies of requests, read within limits of length, time and memory.
+//! Request bodies, read within limits of length, time and memory.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -18,11 +18,11 @@ use tokio::{
 
 use crate::{context::SiteContext, edge::each::OneOf, error::Problem};
 
-/// The longest body that any route takes, in bytes.
+/// The longest body that any route accepts, in bytes.
 pub(crate) const LONGEST_BODY_BYTES: usize = 2 << 20;
 
-/// A request's whole body, within the route's limit, within half of the request's time, and while there is
-/// room for it among the bodies that are on their way.
+/// An extractor that buffers the body: within the limit of the route, half of the request timeout, and the memory for
+/// bodies in transfer.
 pub(crate) struct Whole(pub(crate) Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for Whole
@@ -40,7 +40,7 @@ where
     }
 }
 
-/// A body that keeps its room for as long as it is held.
+/// A buffered body. It occupies its share of the memory budget until it is dropped.
 pub(crate) struct Held<'a> {
     /// The body.
     pub(crate) bytes: Bytes,
@@ -49,15 +49,15 @@ pub(crate) struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// Keeps one of the places of its sender, too.
+    /// Also holds one of the upload slots of its sender.
     pub(crate) fn keeping(self, place: Option<OneOf<IpAddr>>) -> Self {
         Self { _place: place, ..self }
     }
 }
 
 impl Whole {
-    /// The body of a request that its handler reads itself, because it has other limits, or looks at the
-    /// head first: at most `bytes_max`, while there is `room` for it, in KiB.
+    /// Buffers a body of at most `bytes_max` within the budget `room`, in KiB. For handlers that have limits of their
+    /// own or check the head first.
     pub(crate) async fn up_to<'a>(
         bytes_max: usize,
         site: &SiteContext,
@@ -69,7 +69,7 @@ impl Whole {
         Self::read(announced, limited, room, site.request_timeout / 2).await
     }
 
-    /// Reads a body within its own limit and this time.
+    /// Buffers a body within its own length limit, the budget `room`, in KiB, and `time`.
     pub(crate) async fn read(
         announced: u64,
         limited: Body,
@@ -81,17 +81,19 @@ impl Whole {
         }
         let read = read_within(limited, room);
         timeout(time, read).await.unwrap_or_else(|_| {
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
+            Err(Problem::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "the body was not received within the time limit",
+            ))
         })
     }
 }
 
-/// Reads a body as it comes. It takes room for what has come of it: one that stalls keeps little from
-/// the others.
+/// Buffers a body and takes budget only for the bytes received, so that a stalled body occupies little.
 async fn read_within(mut body: Body, room: &Semaphore) -> Result<Held<'_>, Problem> {
     let take = |kib: usize| {
         room.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX))
-            .map_err(|_| Error::unavailable("too many bodies are on their way"))
+            .map_err(|_| Error::unavailable("the budget for request bodies in transfer is used up"))
     };
     let (mut whole, mut taken) = (BytesMut::new(), take(0)?);
     while let Some(frame) = body.frame().await {
@@ -106,9 +108,9 @@ fn unreadable(error: axum::Error) -> Problem {
     if error.into_inner().is::<LengthLimitError>() {
         return too_large();
     }
-    Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")
+    Problem::new(StatusCode::BAD_REQUEST, "the body ended early or is malformed")
 }
 
 fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route takes")
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route accepts")
 }

@@ -1,9 +1,9 @@
-//! What a caller has already is not sent again (RFC 9110, section 13.1.2).
+//! Conditional requests with `If-None-Match` (RFC 9110, section 13.1.2).
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 
-/// What is said of a body that has a tag.
+/// The headers of a body that has an entity tag.
 pub(crate) struct Tagged {
     /// The tag, without its quotes: letters, digits and dashes.
     pub(crate) tag: String,
@@ -14,7 +14,7 @@ pub(crate) struct Tagged {
 }
 
 impl Tagged {
-    /// The body, or word that the caller, who sent these headers, has it.
+    /// Returns the body, or 304 if `If-None-Match` in the request headers names its tag.
     pub(crate) fn answer(self, asked: &HeaderMap, body: impl IntoResponse) -> Response {
         let tag = format!("\"{}\"", self.tag);
         let has_it = knows(asked, &tag);
@@ -26,8 +26,8 @@ impl Tagged {
     }
 }
 
-/// Whether `tag` is one of those that `If-None-Match` names, compared weakly. No tag has a quote in it, so
-/// a comma in one that is not ours does no harm.
+/// Whether `If-None-Match` lists `tag`, compared weakly. A tag contains no quote, so no part of a foreign tag that is
+/// split at its commas equals ours.
 fn knows(asked: &HeaderMap, tag: &str) -> bool {
     let lists = asked.get_all(header::IF_NONE_MATCH).into_iter();
     let tags = lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(','));
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_it_is_told_so_and_nobody_else() {
+    fn only_a_client_with_the_current_tag_gets_304() {
         for known in [
             &["\"ab-1\""][..],
             &["W/\"ab-1\""],

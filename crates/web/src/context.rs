@@ -1,4 +1,4 @@
-//! What the handlers of every app share.
+//! The state that the handlers of all apps share.
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
@@ -11,39 +11,39 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{edge::limits::AddressLimit, pages::Navigation};
 
-/// The site as its apps know it: who is asking, what time it is, and the limits that all of them share. An app's own
-/// services and limits are in its own state.
+/// The shared part of the state: authentication, clock, randomness and common limits. The services and limits of one
+/// app are in the state of that app.
 pub(crate) struct SiteContext {
-    /// API keys.
+    /// Authenticates API keys.
     pub(crate) keys: Keys,
-    /// Accounts, if they are served.
+    /// The accounts service; `None` if accounts are disabled.
     pub(crate) accounts: Option<AccountsClient>,
-    /// Signs page sessions.
+    /// Signs the page sessions of API keys.
     pub(crate) secret: InstallationSecret,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
-    /// Where the world reaches this site, without a last slash; where absent, what each request's `Host` says.
+    /// The public base URL, without a trailing slash; `None` derives it from each request's `Host`.
     pub(crate) public_url: Option<String>,
-    /// How long a request may take from its head to the head of its answer.
+    /// The time from the head of a request to the head of its response.
     pub(crate) request_timeout: Duration,
-    /// The apps that are served.
+    /// The menus of the enabled apps.
     pub(crate) navigation: Navigation,
-    /// Passwords and keys that an address may try.
+    /// Limits the passwords and keys that one address may try; `None` is no limit.
     pub(crate) attempts: Option<AddressLimit>,
-    /// Room for bodies that are on their way, in KiB.
+    /// The memory budget for request bodies in transfer, in KiB.
     pub(crate) body_room: Semaphore,
-    /// The end of all streams.
+    /// Cancelled at shutdown, to end all streams.
     pub(crate) end: CancellationToken,
 }
 
-/// The state of an app's handlers: the site, and what the app has beside it. Every request has a clone.
+/// The state of the handlers of one app: the shared context and the app's own part. Cloned for every request.
 pub(crate) struct App<T> {
     pub(crate) site: Arc<SiteContext>,
     own: Arc<T>,
 }
 
 impl<T> App<T> {
-    /// The app on a site.
+    /// Joins the shared context and the state of an app.
     pub(crate) fn on(site: Arc<SiteContext>, own: T) -> Self {
         Self { site, own: Arc::new(own) }
     }
@@ -70,7 +70,7 @@ impl<T> FromRef<App<T>> for Arc<SiteContext> {
 }
 
 impl SiteContext {
-    /// Whether the world reaches this site over TLS alone, so that headers can insist on it.
+    /// Whether `public_url` is https, so that headers may require TLS.
     pub(crate) fn over_tls(&self) -> bool {
         self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
     }

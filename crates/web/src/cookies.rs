@@ -1,24 +1,24 @@
-//! The cookies of pages. The API knows none.
+//! Cookies, used by pages only; the API ignores them.
 
 use http::{HeaderMap, HeaderValue, header};
 use lodge_domain::{Error, Result};
 
-/// A cookie to set: never readable by scripts, and only over TLS where the site is.
+/// A cookie to set: always `HttpOnly`, and `Secure` if the site uses TLS.
 pub(crate) struct Cookie<'a> {
-    /// Its name.
+    /// The name.
     pub(crate) name: &'a str,
-    /// What it carries, of characters that need no quoting.
+    /// The value, of characters that need no quoting.
     pub(crate) value: &'a str,
-    /// For which pages.
+    /// The path that the cookie is sent to.
     pub(crate) path: &'a str,
     /// `Strict` or `Lax`.
     pub(crate) same_site: &'static str,
-    /// How long it is kept; 0 takes it away.
+    /// The lifetime in seconds; 0 deletes the cookie.
     pub(crate) max_age_seconds: i64,
 }
 
 impl Cookie<'_> {
-    /// The `Set-Cookie` header.
+    /// Formats the `Set-Cookie` header.
     pub(crate) fn header(&self, secure: bool) -> Result<HeaderValue> {
         let Self { name, value, path, same_site, max_age_seconds } = self;
         let secure = if secure { "; Secure" } else { "" };
@@ -29,8 +29,8 @@ impl Cookie<'_> {
     }
 }
 
-/// What a cookie of all pages is called over TLS, where the prefix keeps neighbours under the same domain from setting
-/// it, and elsewhere.
+/// The two names of a cookie for all pages: over TLS with the `__Host-` prefix, which keeps sibling domains from
+/// setting it, and over plain HTTP.
 pub(crate) struct CookieName(pub(crate) &'static str, pub(crate) &'static str);
 
 impl CookieName {
@@ -38,12 +38,12 @@ impl CookieName {
         if secure { self.0 } else { self.1 }
     }
 
-    /// What the browser keeps under it.
+    /// Returns the value that the browser sent.
     pub(crate) fn read<'a>(&self, headers: &'a HeaderMap, secure: bool) -> Option<&'a str> {
         read(headers, self.of(secure))
     }
 
-    /// The `Set-Cookie` header; `Lax`, because the way from a provider begins on its pages.
+    /// Formats the `Set-Cookie` header; `Lax`, because the redirect from a provider starts on another site.
     pub(crate) fn header(
         &self,
         value: &str,
@@ -55,7 +55,7 @@ impl CookieName {
     }
 }
 
-/// The value of the first cookie of that name; browsers send the one with the longest path first.
+/// Returns the first cookie of that name; browsers send the one with the longest path first.
 pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs =
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_a_name_counts() {
+    fn the_first_cookie_of_a_name_wins() {
         let mut headers = HeaderMap::new();
         headers.append(header::COOKIE, HeaderValue::from_static("a=1; lodge_manage=near; b"));
         headers.append(header::COOKIE, HeaderValue::from_static("lodge_manage=far; c=x=y"));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cookie_is_open_to_scripts() {
+    fn cookies_are_http_only() {
         let cookie = Cookie {
             name: "n",
             value: "v",

@@ -1,5 +1,5 @@
-//! The one place where errors get their HTTP status. A handler answers with a [`Problem`]; the form in which its
-//! caller reads it is decided when the request is known.
+//! The only mapping from errors to HTTP statuses. A handler returns a [`Problem`]; the format of its body is chosen
+//! later, by the request.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -10,33 +10,33 @@ use lodge_domain::Error;
 /// The result of a handler.
 pub(crate) type HttpResult<T = Response> = Result<T, Problem>;
 
-/// Why a request was not answered as asked.
+/// An error response without its body.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     /// The status.
     pub(crate) status: StatusCode,
-    /// What the caller may read.
+    /// The message for the caller.
     pub(crate) detail: String,
-    /// The field that it is about, as the caller names it.
+    /// The wrong field, parameter or header, as the caller names it.
     pub(crate) field: Option<Cow<'static, str>>,
-    /// When to try again.
+    /// The value of `Retry-After`.
     pub(crate) retry_after: Option<Duration>,
-    /// What only the log may say.
+    /// The internal cause, for the log only.
     pub(crate) cause: Option<Arc<str>>,
 }
 
 impl Problem {
-    /// A problem of HTTP itself, which no rule knows.
+    /// A problem of HTTP itself, not of a domain rule.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into(), field: None, retry_after: None, cause: None }
     }
 
-    /// Says when to try again, where that is known.
+    /// Adds `Retry-After`, if known.
     pub(crate) fn say_when(&self, headers: &mut HeaderMap) {
         say_when(self.retry_after, headers);
     }
 
-    /// The status in words.
+    /// The reason phrase of the status.
     pub(crate) fn title(&self) -> &'static str {
         self.status.canonical_reason().unwrap_or("Error")
     }
@@ -68,14 +68,14 @@ impl From<Error> for Problem {
     }
 }
 
-/// Says when to try again, where that is known.
+/// Adds `Retry-After`, if known.
 pub(crate) fn say_when(retry_after: Option<Duration>, headers: &mut HeaderMap) {
     if let Some(after) = retry_after {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }
 }
 
-/// Rounded up, and never none.
+/// Rounds up, to at least 1.
 fn whole_seconds(duration: Duration) -> u64 {
     (duration.as_secs() + u64::from(duration.subsec_nanos() > 0)).max(1)
 }
@@ -91,7 +91,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The body is written when the request is known.
+/// Stores the problem in the extensions; its body is written when the format is known.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();

@@ -1,4 +1,4 @@
-//! What every request goes through before and after its route.
+//! The processing of every request before and after its route.
 
 mod form;
 
@@ -36,10 +36,10 @@ use crate::{
     site::{self, Apps, Site},
 };
 
-/// Largest body of an ordinary request, in bytes; routes that take more say so.
+/// The default body limit, in bytes; some routes raise it.
 const BODY_BYTES_MAX: usize = 128 * 1024;
 
-/// Answers requests: a plain redirect out of memory at once, everything else through the router.
+/// Serves all requests: redirects of cached links on a fast path, everything else through the router.
 #[derive(Clone)]
 pub struct Front(Arc<Inner>);
 
@@ -56,16 +56,21 @@ struct Inner {
 }
 
 impl Front {
-    /// Puts the apps' routes together.
+    /// Composes the routes of the apps.
     pub fn new(site: Site, apps: Apps) -> Self {
         let (links, has_rides) = (apps.links.clone(), apps.rides.is_some());
         let access_log = site.settings.access_log;
         let (site, uploads, composed) = site.composed(apps);
         let router = composed
             .into_router()
-            .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is nothing here") })
+            .fallback(|| async {
+                Problem::new(StatusCode::NOT_FOUND, "there is no page or route at this address")
+            })
             .method_not_allowed_fallback(|| async {
-                Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
+                Problem::new(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    "this address does not support this method",
+                )
             })
             .route_layer(middleware::from_fn(remember_route))
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
@@ -82,13 +87,12 @@ impl Front {
         }))
     }
 
-    /// Every route that any app has, as method and path.
+    /// Lists the routes of all apps, as method and path.
     pub fn routes() -> Vec<(Method, String)> {
         site::routes()
     }
 
-    /// The lane of plain redirects: most of all requests, and nothing that they need is behind the
-    /// router.
+    /// The fast path: redirects are most of all requests and need nothing from the router.
     fn redirect_at_once(&self, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
         let links = self.0.links.as_ref()?;
         if self.0.access_log {
@@ -102,12 +106,12 @@ impl Front {
         Some(response)
     }
 
-    /// A loopback peer is a proxy that may have named the request.
+    /// Keeps the id that a trusted proxy sent, else makes one.
     fn request_id(&self, peer: SocketAddr, headers: &HeaderMap) -> RequestId {
         self.0.ids.take(headers, Peer(peer).is_trusted())
     }
 
-    /// The form in which whoever asks for `path` is told of a problem.
+    /// Chooses the format of an error by path and `Accept`.
     fn form(&self, path: &str, headers: &HeaderMap) -> Form {
         if self.0.has_rides && rides::owns(path) {
             Form::Message
@@ -163,7 +167,7 @@ impl Front {
         let announced = request.body().size_hint().lower();
         let mut time = self.0.site.request_timeout;
         let longer = self.0.uploads.time_for(announced);
-        // Few requests are so long that more is to be known of them.
+        // Only for bodies long enough to extend the time: most requests skip the check.
         if !longer.is_zero() && accounts::may_bring_picture(request.uri().path(), request.headers())
         {
             time += longer;
@@ -175,10 +179,10 @@ impl Front {
             Ok(Err(_panic)) => {
                 Problem::from(lodge_domain::Error::internal("a handler panicked")).into_response()
             }
-            Err(_late) => {
-                Problem::from(lodge_domain::Error::unavailable("the request ran out of time"))
-                    .into_response()
-            }
+            Err(_late) => Problem::from(lodge_domain::Error::unavailable(
+                "the request exceeded its time limit",
+            ))
+            .into_response(),
         }
     }
 }
@@ -197,7 +201,7 @@ impl Answer for Front {
     }
 }
 
-/// What a page of this path would have been about.
+/// The app that an error page at this path belongs to.
 fn subject(path: &str, navigation: Navigation) -> Subject {
     let is_start_of_board = path == "/" && navigation.is_board_alone();
     if is_start_of_board || navigation.has("board") && board::owns(path) {
@@ -209,7 +213,7 @@ fn subject(path: &str, navigation: Navigation) -> Subject {
     }
 }
 
-/// Notes the route on the answer, for the instruments outside of the router.
+/// Copies the matched route to the response, for the metrics outside of the router.
 async fn remember_route(route: MatchedPath, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response.extensions_mut().insert(route);
@@ -228,7 +232,7 @@ fn log_problem(problem: &Problem, method: &Method, path: &str, id: &RequestId) {
     let status = problem.status.as_u16();
     if problem.status == StatusCode::INTERNAL_SERVER_ERROR {
         tracing::error!(request_id = %id, %method, path, status, cause, "request failed");
-    // One without a cause is a limit that does what it is for.
+    // A refusal without a cause comes from a rate limit and is expected.
     } else if problem.status.is_server_error() && problem.cause.is_some() {
         tracing::warn!(request_id = %id, %method, path, status, cause, "request refused");
     } else {
@@ -242,7 +246,7 @@ mod tests {
     use crate::pages::check;
 
     #[test]
-    fn the_page_of_an_error_is_about_the_app_whose_path_was_asked_for() {
+    fn an_error_page_belongs_to_the_app_of_its_path() {
         for (path, expected) in [
             ("/board/boarding", Subject::Board),
             ("/boarding", Subject::Links),

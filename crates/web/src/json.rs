@@ -1,4 +1,4 @@
-//! Reading JSON, and saying what is wrong with it.
+//! JSON parsing with errors that name the wrong field.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::{body::Whole, context::SiteContext, error::Problem, request::unquoted};
 
-/// A request's body, read as JSON.
+/// An extractor that parses the body as JSON.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T>
@@ -25,16 +25,16 @@ where
     }
 }
 
-/// Reads a body that is JSON of any kind.
+/// Parses a JSON body of any type.
 pub(crate) fn body_of<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Result<T, Problem> {
     if is_of_kind(headers, &["application/json"]).is_err() {
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(Problem::new(status, "the body must be application/json"));
+        return Err(Problem::new(status, "the Content-Type must be application/json"));
     }
     read(body, |error| error.to_string()).map_err(unquoted)
 }
 
-/// Whether a body is of one of these kinds, or nobody said of which it is.
+/// Checks that `Content-Type` is absent or one of `kinds`.
 pub(crate) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<()> {
     let Some(kind) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     let kind = kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
@@ -44,23 +44,23 @@ pub(crate) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<
     Err(Error::invalid("Content-Type", format!("must be {}", kinds.join(" or "))))
 }
 
-/// Reads a JSON object, borrowing from it; of what is wrong with it only the beginning is told again.
+/// Parses a JSON object that may borrow from the input. Errors quote only the beginning of the input.
 pub(crate) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
-    // An array of the fields' values would be taken as well.
+    // Serde would also accept an array of the field values.
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(Error::invalid("body", "must be a JSON object"));
     }
     read(json, |error| {
         let path = error.path().to_string();
         let said = short(&error.into_inner().to_string());
-        // A field that there is not is named by what is said of it; one that was not read to its end is `?`.
+        // The message itself names an unknown field; a path with `?` is a field that was not read to its end.
         let is_known = path != "." && !path.contains('?') && path.len() <= FIELD_BYTES_MAX;
         if is_known { format!("{path}: {said}") } else { said }
     })
 }
 
-/// Reads JSON to its end. Which field is wrong is only looked up when one is: that reads it again, and costs as much
-/// as the rest.
+/// Parses JSON to its end. The path of a wrong field is looked up only after a failure, with a second pass that costs
+/// as much as the first.
 fn read<'a, T: Deserialize<'a>>(
     json: &'a [u8],
     told: impl FnOnce(serde_path_to_error::Error<serde_json::Error>) -> String,
@@ -70,13 +70,11 @@ fn read<'a, T: Deserialize<'a>>(
         let read = serde_path_to_error::deserialize(&mut json).map_err(told);
         let read =
             read.and_then(|read| json.end().map(|()| read).map_err(|error| error.to_string()));
-        read.map_err(|error| {
-            Error::invalid("body", format!("is not the JSON that belongs here: {error}"))
-        })
+        read.map_err(|error| Error::invalid("body", format!("is not the expected JSON: {error}")))
     })
 }
 
-/// A field that may be left out. `null` is a value, and none that belongs there.
+/// Deserializes an optional field that may be absent but not `null`.
 pub(crate) fn not_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -85,19 +83,18 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// A field, or a parameter, that has to be there.
+/// Returns a required field or parameter.
 pub(crate) fn given<T>(field: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| Error::invalid(field, "is missing"))
 }
 
-/// The longest name of a field that there is, in bytes.
+/// The longest field name, in bytes; longer paths are not quoted.
 const FIELD_BYTES_MAX: usize = 16;
 
-/// The longest part of what somebody sent that they are told again, in characters, with a few words.
+/// The longest part of a parser message that may quote the input, in characters.
 const ECHO_MAX: usize = 48;
 
-/// What the parser said; of what it repeats only the beginning, so that an answer is not as long as what it is
-/// about.
+/// Shortens the input quoted in a parser message, so that a response is not as long as the request.
 fn short(said: &str) -> String {
     let (repeated, expected) = said.rfind(", expected").map_or((said, ""), |at| said.split_at(at));
     match repeated.char_indices().nth(ECHO_MAX) {
@@ -119,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_object_is_said_with_its_field() {
+    fn json_errors_name_the_field() {
         assert_eq!(object::<Name>(b" {\"name\":\"x\"}\r").unwrap().name, "x");
         for (json, word) in [
             ("", "object"),
@@ -131,9 +128,9 @@ mod tests {
             ("{\"name\":\"x\",\"name\":\"x\"}", "duplicate field `name`"),
             ("{\"name\":\"x\"}{}", "trailing characters"),
             ("{\"name\":", "EOF"),
-            ("{\"name\"", "here: EOF"),
-            ("{\"na", "here: EOF"),
-            ("{", "here: EOF"),
+            ("{\"name\"", "JSON: EOF"),
+            ("{\"na", "JSON: EOF"),
+            ("{", "JSON: EOF"),
         ] {
             let error = object::<Name>(json.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(word) && !error.contains('?'), "{json}: {error}");
@@ -141,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_wrong_only_the_beginning_is_told_again() {
+    fn json_errors_quote_only_the_beginning_of_the_input() {
         let long = "ä".repeat(400);
         for (json, word) in [
             (format!("{{\"{long}\":1}}"), "unknown field `ää"),
@@ -155,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_may_be_left_out_but_not_be_another() {
+    fn the_content_type_may_be_absent_but_not_wrong() {
         let is = |kind: &'static str| {
             let headers =
                 HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]);

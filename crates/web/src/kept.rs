@@ -1,14 +1,14 @@
-//! What apps keep about somebody beside their account, for the file of all that is kept about them.
+//! The personal data that an app stores beside the account, for the account export.
 
 use futures_util::stream::BoxStream;
 use lodge_domain::{Result, accounts::AccountId};
 use serde_json::Value;
 
-/// An app that keeps something.
+/// An app that stores personal data.
 pub(crate) trait Kept: Send + Sync {
-    /// What it is called in the file.
+    /// The field name in the export.
     fn name(&self) -> &'static str;
 
-    /// All that is kept about an account, some of it at a time: there may be more than fits in memory.
+    /// Streams all data of an account in pages, since it may exceed the memory.
     fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>>;
 }

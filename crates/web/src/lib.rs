@@ -1,5 +1,5 @@
-//! The HTTP edge: listeners and their limits, what every request passes through, the one place where
-//! errors become HTTP, and a folder for each app's routes and pages.
+//! The HTTP edge: listeners and their limits, the middleware, the mapping of errors to HTTP, and a folder for the
+//! routes and pages of each app.
 
 mod accounts;
 mod answers;

@@ -1,4 +1,4 @@
-//! Forms with a file in them.
+//! Multipart forms with one file.
 
 use std::{collections::HashMap, convert::Infallible};
 
@@ -7,19 +7,19 @@ use futures_util::stream;
 use http::{HeaderMap, header};
 use multer::{Constraints, Multipart, SizeLimit};
 
-/// The longest text in a form, in bytes.
+/// The longest text field of a form, in bytes.
 const TEXT_BYTES_MAX: u64 = 32 * 1024;
 
-/// What a form holds.
+/// A parsed form.
 #[derive(Debug, Default)]
 pub(crate) struct Form {
-    /// Its fields, by name; of two that have one name, the last.
+    /// The text fields by name; of repeated fields, the last.
     pub(crate) texts: HashMap<&'static str, String>,
-    /// Its file.
+    /// The content of the file field; of repeated files, the last.
     pub(crate) file: Option<Bytes>,
 }
 
-/// Whether this is what a body says that it is.
+/// Whether `Content-Type` announces a multipart form.
 pub(crate) fn is_form(headers: &HeaderMap) -> bool {
     multer::parse_boundary(kind(headers)).is_ok()
 }
@@ -30,8 +30,8 @@ fn kind(headers: &HeaderMap) -> &str {
 }
 
 impl Form {
-    /// Reads a form of these fields, each of 32 KiB at most, and of a file of so many bytes at most, in a body that is
-    /// bounded itself.
+    /// Parses a form with the text fields `texts`, each of at most 32 KiB, and the file field `file`, of at most
+    /// `bytes_max`. The body is already bounded.
     pub(crate) async fn read(
         headers: &HeaderMap,
         body: Bytes,
@@ -55,7 +55,7 @@ impl Form {
         Ok(form)
     }
 
-    /// Takes a field out of it; nothing if it has none of that name.
+    /// Removes and returns a text field; empty if absent.
     pub(crate) fn take(&mut self, name: &str) -> String {
         self.texts.remove(name).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What every page has, and the pages that belong to no app.
+//! The rendering that all pages share, and the pages that belong to no app.
 
 pub(crate) mod assets;
 pub(crate) mod chart;
@@ -26,13 +26,13 @@ use crate::{
     error::{self, HttpResult},
 };
 
-/// A template as an answer.
+/// Renders a template with a status.
 pub(crate) fn page(site: &SiteContext, status: StatusCode, template: &impl Template) -> HttpResult {
     let html = rendered(template, site.navigation)?;
     Ok((status, Html(html)).into_response())
 }
 
-/// The page of a form: with the status of what is wrong with it, if anything is.
+/// Renders the page of a form, with the status of its errors, if any.
 pub(crate) fn form_page(
     site: &SiteContext,
     errors: &FormErrors,
@@ -43,7 +43,7 @@ pub(crate) fn form_page(
     Ok(response)
 }
 
-/// Sends the browser on after a form.
+/// Redirects with 303 See Other, after a form.
 pub(crate) fn go_to(path: &str) -> HttpResult {
     let location = HeaderValue::try_from(path).map_err(Error::internal)?;
     let mut response = Response::default();

@@ -1,4 +1,4 @@
-//! What handlers want to know of a request, read once.
+//! Extractors: the request context, and parameters, queries and forms.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -24,34 +24,34 @@ use crate::{
     error::Problem,
 };
 
-/// What a request is besides its body.
+/// The context of a request: everything but its body.
 pub(crate) struct Asked {
-    /// Whom its limits count for.
+    /// The client that rate limits count for.
     pub(crate) client: Client,
-    /// The method.
+    /// The HTTP method.
     pub(crate) method: Method,
-    /// The headers.
+    /// The request headers.
     pub(crate) headers: HeaderMap,
-    /// Where the world reaches this site, without a last slash.
+    /// The base URL of this site, without a trailing slash.
     pub(crate) base_url: String,
-    /// When it came in.
+    /// The time of arrival.
     pub(crate) at: Timestamp,
     host: Option<String>,
     secret: InstallationSecret,
 }
 
 impl Asked {
-    /// Whether it came over TLS, as far as is known: by the configuration, or by a proxy that is trusted.
+    /// Whether the client uses TLS, according to `public_url` or a trusted proxy.
     pub(crate) fn over_tls(&self) -> bool {
         self.base_url.starts_with("https://")
     }
 
-    /// The origins that the caller reaches us by.
+    /// Returns the origins of this site as named by the `Host` header.
     pub(crate) fn here(&self) -> Vec<Origin> {
         self.host.as_deref().map(Origin::from_host_header).unwrap_or_default()
     }
 
-    /// Whether somebody on this very machine asks, by its own name for itself.
+    /// Whether the `Host` header names the loopback interface.
     pub(crate) fn is_asked_here(&self) -> bool {
         let Some(authority) = self.host.as_deref().and_then(|host| host.parse().ok()) else {
             return false;
@@ -59,19 +59,18 @@ impl Asked {
         names_loopback(&authority)
     }
 
-    /// What the device says that it is.
+    /// Returns `User-Agent`; empty if absent or not ASCII.
     pub(crate) fn agent(&self) -> &str {
         let agent = self.headers.get(header::USER_AGENT);
         agent.and_then(|agent| agent.to_str().ok()).unwrap_or_default()
     }
 
-    /// What stands in `Authorization: Bearer`; `None` where there is no such header, and nothing where it
-    /// says something else.
+    /// Returns the token in `Authorization: Bearer`; `None` without the header, empty for another scheme.
     pub(crate) fn bearer(&self) -> Option<&str> {
         bearer(&self.headers)
     }
 
-    /// Who asks, by the key or the session's token in `Authorization: Bearer`.
+    /// Authenticates the caller by the key or session token in `Authorization: Bearer`.
     pub(crate) async fn caller(&self, site: &SiteContext) -> Result<Caller, Problem> {
         match self.bearer() {
             None => Ok(Caller::Anonymous),
@@ -86,23 +85,23 @@ impl Asked {
                 Ok(Caller::ManageKey(token.to_owned()))
             }
             Some(_) => Err(Error::unauthenticated(
-                "Authorization must be: Bearer, and an API key, a manage key, or the token of a session",
+                "Authorization must be Bearer with an API key, a manage key or a session token",
             )
             .into()),
         }
     }
 
-    /// The session by which somebody asks for something of their own, in `Authorization: Bearer`.
+    /// Returns the session in `Authorization: Bearer`, for routes that need one.
     pub(crate) fn session(&self) -> Result<SessionDigest, Error> {
-        let token =
-            self.bearer().ok_or(Error::unauthenticated("this needs the token of a session"))?;
-        SessionDigest::of_token(token).ok_or(Error::unauthenticated(
-            "Authorization must be: Bearer, and the token of a session",
-        ))
+        let token = self.bearer().ok_or(Error::unauthenticated(
+            "a session token is required in Authorization: Bearer",
+        ))?;
+        SessionDigest::of_token(token)
+            .ok_or(Error::unauthenticated("Authorization must be Bearer with a session token"))
     }
 
-    /// The attempt that this request is, if it carries an Idempotency-Key. What it says may hold a link's
-    /// password: only whoever has the installation's secret could try guesses on what is kept of it.
+    /// Returns the idempotency key of this request, if any. `said` may contain a link's password, so it is stored only
+    /// as an HMAC with the installation secret: without the secret, the stored value allows no guesses.
     pub(crate) fn attempt(
         &self,
         caller: &Caller,
@@ -113,8 +112,8 @@ impl Asked {
         self.attempt_of(&caller.scope(), route, &[&said])
     }
 
-    /// The same for a caller whom the links do not know; `scope` names them. `said` may be tried guesses on:
-    /// no password is in it. Processes that share accounts need not share a secret.
+    /// The same for the caller named by `scope`, whatever the app. `said` is hashed without a secret, because processes
+    /// that share accounts need not share one; it must contain no password.
     pub(crate) fn attempt_of(
         &self,
         scope: &str,
@@ -125,7 +124,7 @@ impl Asked {
     }
 }
 
-/// The same of any headers.
+/// The same for any headers.
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?;
     let token = value.to_str().ok().and_then(|value| value.split_once(' '));
@@ -133,13 +132,14 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     Some(token.map_or("", |(_, token)| token.trim()))
 }
 
-/// Whom a request's limits count for.
+/// Returns the client that rate limits count for.
 pub(crate) fn client(parts: &Parts) -> Result<Client, Error> {
     let client = parts.extensions.get::<Client>();
     client.copied().ok_or_else(|| Error::internal("a request without a client"))
 }
 
-const NO_SESSIONS: Error = Error::unauthenticated("there are no accounts here to sign in to");
+const NO_SESSIONS: Error =
+    Error::unauthenticated("session tokens do not work here: this server has no accounts");
 
 impl<S: Send + Sync> FromRequestParts<S> for Asked
 where
@@ -185,7 +185,7 @@ fn names_loopback(authority: &Authority) -> bool {
     host == "localhost" || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Whether a `Host` header can stand in a URL that we show.
+/// Whether a `Host` header is safe to show in a URL.
 fn is_host(host: &str) -> bool {
     !host.is_empty()
         && host
@@ -193,7 +193,7 @@ fn is_host(host: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
 }
 
-/// Names what is wrong as the caller does.
+/// Replaces the field of an [`Error::Invalid`] by the name that the caller uses.
 pub(crate) fn called(field: &'static str, error: Error) -> Error {
     match error {
         Error::Invalid { reason, .. } => Error::invalid(field, reason),
@@ -201,7 +201,7 @@ pub(crate) fn called(field: &'static str, error: Error) -> Error {
     }
 }
 
-/// The number of rows that a caller asks for, 1 to `most`.
+/// Checks the requested number of rows: 1 to `most`.
 pub(crate) fn limit(
     name: &'static str,
     asked: Option<usize>,
@@ -212,10 +212,10 @@ pub(crate) fn limit(
     if (1..=most).contains(&limit) {
         return Ok(limit);
     }
-    Err(Error::invalid(name, format!("must be 1 to {most}")))
+    Err(Error::invalid(name, format!("must be between 1 and {most}, not {limit}")))
 }
 
-/// One of the passwords, codes and keys that the client's address may try, taken from its share before the body is read.
+/// An extractor that counts one password, code or key against the limit of the address, before the body is read.
 pub(crate) struct OneAttempt;
 
 impl<S: Send + Sync> FromRequestParts<S> for OneAttempt
@@ -230,21 +230,21 @@ where
     }
 }
 
-/// The part of the path that a route leaves open; or the parts, as a tuple.
+/// A path parameter, or several as a tuple.
 pub(crate) struct Segment<T = String>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        // What is not UTF-8 names nothing that we have.
+        // No resource has a name that is not UTF-8.
         let path = Path::from_request_parts(parts, state).await;
         path.map(|Path(segment)| Self(segment))
-            .map_err(|_| Error::not_found("there is nothing here").into())
+            .map_err(|_| Error::not_found("there is no page or route at this address").into())
     }
 }
 
-/// The query, of parameters that the route knows.
+/// The query parameters.
 pub(crate) struct Parameters<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
@@ -255,12 +255,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
         query.map(|Query(parameters)| Self(parameters)).map_err(|rejection| {
             let text = rejection.body_text();
             let why = text.trim_start_matches("Failed to deserialize query string: ");
-            Error::invalid("query", format!("cannot be read: {why}")).into()
+            Error::invalid("query", format!("cannot be parsed: {why}")).into()
         })
     }
 }
 
-/// A request's body, read as a form.
+/// An extractor that parses the body as a URL-encoded form.
 pub(crate) struct FormBody<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for FormBody<T>
@@ -275,15 +275,15 @@ where
     }
 }
 
-/// Reads a form, and says what is wrong with it.
+/// Parses a URL-encoded form.
 pub(crate) fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let read = serde_urlencoded::from_bytes(body);
-    read.map_err(|error| unquoted(Error::invalid("form", format!("cannot be read: {error}"))))
+    read.map_err(|error| unquoted(Error::invalid("form", format!("cannot be parsed: {error}"))))
 }
 
-/// What the caller may read of it quotes what they sent, which may be a password: that is not for the log.
+/// Hides the message from the log: it quotes the request, which may contain a password.
 pub(crate) fn unquoted(error: Error) -> Problem {
-    Problem { cause: Some("the body cannot be read".into()), ..Problem::from(error) }
+    Problem { cause: Some("the body cannot be parsed".into()), ..Problem::from(error) }
 }
 
 #[cfg(test)]
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_is_known_by_its_own_names() {
+    fn loopback_hosts_are_recognized() {
         let is_here = |host: &str| host.parse().is_ok_and(|authority| names_loopback(&authority));
         for host in ["localhost", "localhost:8080", "127.0.0.1:1", "127.9.9.9", "[::1]:8080"] {
             assert!(is_here(host), "{host}");

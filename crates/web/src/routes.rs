@@ -1,4 +1,4 @@
-//! A router that can say which routes it has, and what the API is of them.
+//! A router that lists its routes and describes their API.
 
 use axum::{
     Router,
@@ -15,7 +15,7 @@ use utoipa::{
 };
 use utoipa_axum::router::UtoipaMethodRouter;
 
-/// Routes with their methods, in the order in which they were added; `S` is what their handlers work with.
+/// Routes with their methods, in order of addition; `S` is the state of the handlers.
 pub(crate) struct Routes<S = ()> {
     router: Router<S>,
     list: Vec<(Method, String)>,
@@ -30,14 +30,14 @@ impl<S: Clone + Send + Sync + 'static> Default for Routes<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    /// Adds a group that operations are in, and what is said of it.
+    /// Adds a tag, which groups operations, with its description.
     pub(crate) fn tag(mut self, name: &str, about: &str) -> Self {
         let tag = TagBuilder::new().name(name).description(Some(about)).build();
         self.document.tags.get_or_insert_default().push(tag);
         self
     }
 
-    /// Adds a schema that no operation names.
+    /// Adds a schema that no operation refers to.
     pub(crate) fn schema<T: ToSchema>(mut self) -> Self {
         let mut schemas = vec![(T::name().into_owned(), T::schema())];
         T::schemas(&mut schemas);
@@ -46,7 +46,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// Adds routes of the API, each where and as the `#[utoipa::path]` of its handler says it.
+    /// Adds API routes, as the `#[utoipa::path]` of their handlers declares them.
     pub(crate) fn api(mut self, (schemas, paths, handlers): UtoipaMethodRouter<S>) -> Self {
         for (path, item) in &paths.paths {
             self.router = self.router.route(path, handlers.clone());
@@ -58,7 +58,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// The same for routes whose bodies have so many bytes at most.
+    /// The same with a body limit of `bytes_max`.
     pub(crate) fn api_within(
         self,
         bytes_max: usize,
@@ -67,18 +67,18 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.api((schemas, paths, handlers.layer(DefaultBodyLimit::max(bytes_max))))
     }
 
-    /// Adds to what the document says of every operation.
+    /// Applies `with` to every operation of the document.
     pub(crate) fn describe(mut self, with: impl Fn(&mut Operation)) -> Self {
         operations(&mut self.document).for_each(with);
         self
     }
 
-    /// What the API is of these routes.
+    /// Returns the `OpenAPI` document of these routes.
     pub(crate) fn document(&self) -> OpenApi {
         self.document.clone()
     }
 
-    /// Adds a route; GET answers HEAD too.
+    /// Adds a route; GET serves HEAD, too.
     pub(crate) fn on<T: 'static>(
         mut self,
         method: Method,
@@ -91,7 +91,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// The same for a route whose bodies have so many bytes at most.
+    /// The same with a body limit of `bytes_max`.
     pub(crate) fn on_within<T: 'static>(
         self,
         bytes_max: usize,
@@ -102,7 +102,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.on(method, path, handler.layer(DefaultBodyLimit::max(bytes_max)))
     }
 
-    /// Both.
+    /// Adds all routes of `other`.
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.router = self.router.merge(other.router);
         self.list.extend(other.list);
@@ -110,23 +110,23 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// Gives the handlers what they work with.
+    /// Provides the state of the handlers.
     pub(crate) fn with(self, state: S) -> Routes {
         Routes { router: self.router.with_state(state), list: self.list, document: self.document }
     }
 
-    /// The router.
+    /// Returns the router.
     pub(crate) fn into_router(self) -> Router<S> {
         self.router
     }
 
-    /// What the API is of these routes, and what was added.
+    /// Returns the `OpenAPI` document and the list of routes.
     pub(crate) fn described(self) -> (OpenApi, Vec<(Method, String)>) {
         (self.document, self.list)
     }
 }
 
-/// All operations of a document.
+/// Iterates over all operations of a document.
 pub(crate) fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
     document.paths.paths.values_mut().flat_map(|item| {
         let methods =
@@ -135,7 +135,7 @@ pub(crate) fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Op
     })
 }
 
-/// Says how an operation can fail, where it does not say more of that itself.
+/// Adds failure responses to an operation, unless it describes the same status itself.
 pub(crate) fn may_fail(operation: &mut Operation, failures: &[(&str, &str)]) {
     for (status, words) in failures {
         let said = operation.responses.responses.entry((*status).to_owned());

@@ -1,5 +1,4 @@
-//! Page sessions: who is signed in on a browser, by a cookie. Somebody with an account is known by their
-//! session's token, the owner of an API key by a signed note of which key.
+//! Page sessions. The cookie holds the session token of an account, or a signed value that names an API key.
 
 mod key;
 
@@ -15,16 +14,16 @@ use crate::{context::SiteContext, cookies::CookieName, request::Asked};
 
 const COOKIE: CookieName = CookieName("__Host-lodge_session", "lodge_session");
 
-/// Somebody who is signed in.
+/// The signed-in caller of a page.
 pub(crate) enum Person {
     /// The owner of an API key.
     Key(ApiKey),
-    /// Somebody with an account.
+    /// An account with its session.
     Account(Box<SignedIn>),
 }
 
 impl Person {
-    /// As whom their links know them.
+    /// Returns the caller as an owner of links.
     pub(crate) fn owner(&self) -> Owner {
         match self {
             Self::Key(key) => Owner::Key(key.id),
@@ -32,7 +31,7 @@ impl Person {
         }
     }
 
-    /// What they are called.
+    /// Returns the name to display.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Key(key) => &key.name,
@@ -41,7 +40,7 @@ impl Person {
     }
 }
 
-/// Who is signed in on this browser.
+/// Returns the signed-in caller; `None` without a valid session.
 pub(crate) async fn person(site: &SiteContext, asked: &Asked) -> Result<Option<Person>> {
     if let Some(session) = of_account(asked) {
         let me = account(site, session).await?;
@@ -52,12 +51,12 @@ pub(crate) async fn person(site: &SiteContext, asked: &Asked) -> Result<Option<P
     Ok(owner.map(Person::Key))
 }
 
-/// The session of an account that this browser carries, whatever has become of it.
+/// Returns the account session in the cookie, without checking that it is still valid.
 pub(crate) fn of_account(asked: &Asked) -> Option<SessionDigest> {
     COOKIE.read(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
 }
 
-/// Who is signed in by it, if anybody still is.
+/// Returns the account of a session; `None` if the session is no longer valid.
 pub(crate) async fn account(
     site: &SiteContext,
     session: SessionDigest,
@@ -70,19 +69,19 @@ pub(crate) async fn account(
     }
 }
 
-/// The cookie that signs the owner of `key` in.
+/// Makes the cookie that signs in the owner of `key`.
 pub(crate) fn begin_key(site: &SiteContext, asked: &Asked, key: KeyId) -> Result<HeaderValue> {
     let note = key::note(&site.secret, key, asked.at);
     COOKIE.header(&note, key::SECONDS, asked.over_tls())
 }
 
-/// The cookie that carries a session of an account, for as long as it lasts.
+/// Makes the cookie of an account session; both expire together.
 pub(crate) fn begin_account(asked: &Asked, fresh: &FreshSession) -> Result<HeaderValue> {
     let lasts = fresh.signed_in.session.expires_at.duration_since(asked.at);
     COOKIE.header(&fresh.token, lasts.as_secs(), asked.over_tls())
 }
 
-/// The cookie that signs out.
+/// Makes the cookie that signs out.
 pub(crate) fn end(asked: &Asked) -> Result<HeaderValue> {
     COOKIE.header("", 0, asked.over_tls())
 }
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn over_tls_only_a_cookie_of_this_very_host_counts() {
+    fn over_tls_only_the_host_prefixed_cookie_counts() {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, HeaderValue::from_static("lodge_session=x"));
         let value = |secure| COOKIE.read(&headers, secure);
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_is_for_no_script_and_no_other_site() {
+    fn the_session_cookie_is_http_only_and_same_site() {
         let set = COOKIE.header("x", 60, true).unwrap();
         assert_eq!(
             set.to_str().unwrap(),

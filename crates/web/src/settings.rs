@@ -1,34 +1,33 @@
-//! What an operator decides about the edge.
+//! The settings of the HTTP edge.
 
 use std::time::Duration;
 
-/// What an operator decides about the edge.
+/// The settings of the HTTP edge.
 #[derive(Debug, Clone)]
 pub struct SiteSettings {
-    /// Where the world reaches this site, without a last slash; where absent, what each request's
-    /// `Host` says.
+    /// The public base URL, without a trailing slash; `None` derives it from each request's `Host`.
     pub public_url: Option<String>,
-    /// How long a request may take from its head to the head of its answer; one that brings a long picture has more.
+    /// The time from the head of a request to the head of its response; picture uploads get more.
     pub request_timeout: Duration,
-    /// Links that one address may create a minute; 0 is no limit.
+    /// Links that one address may create per minute; 0 is no limit.
     pub creations_per_minute: u32,
-    /// Accounts that one address may make a minute; 0 is no limit.
+    /// Accounts that one address may create per minute; 0 is no limit.
     pub sign_ups_per_minute: u32,
-    /// Passwords and keys that one address may try a minute; 0 is no limit.
+    /// Passwords and keys that one address may try per minute; 0 is no limit.
     pub attempts_per_minute: u32,
-    /// Whether every request is logged, not only those that fail.
+    /// Whether all requests are logged, not only failed ones.
     pub access_log: bool,
-    /// Pictures that one address may send a minute; 0 is no limit.
+    /// Pictures that one address may upload per minute; 0 is no limit.
     pub pictures_per_minute: u32,
-    /// The longest picture that is taken, in KiB.
+    /// The largest picture accepted, in KiB.
     pub picture_kib_max: usize,
-    /// Events about rides that everybody together may send a second; 0 is no limit.
+    /// Ride events per second from all clients together; 0 is no limit.
     pub ride_events_per_second: u32,
-    /// Connections at once; a tenth of them may be streams.
+    /// Concurrent connections; a tenth of them may be streams.
     pub connections_max: usize,
-    /// Events about rides that one address may send a minute without a gate's key; 0 is no limit.
+    /// Ride events per minute from one address without a gate's key; 0 is no limit.
     pub rides_per_minute: u32,
-    /// Messages, edits, signs and reports that one person may send to the board a minute, and a bot ten times as
-    /// many; 0 is no limit.
+    /// Messages, edits, reactions and reports per minute from one board member, ten times as many from a bot; 0 is no
+    /// limit.
     pub posts_per_minute: u32,
 }

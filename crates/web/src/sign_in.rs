@@ -1,4 +1,4 @@
-//! Signing in, with an account's password or an API key, so that pages know whose they are.
+//! The sign-in page, for account passwords and API keys.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
     session,
 };
 
-/// Routes of signing in, which all apps share.
+/// The routes of sign-in and sign-out, which all apps share.
 pub(crate) fn routes() -> Routes<Arc<SiteContext>> {
     Routes::default().on(Method::GET, "/login", form).on(Method::POST, "/login", begin).on(
         Method::POST,
@@ -31,23 +31,23 @@ pub(crate) fn routes() -> Routes<Arc<SiteContext>> {
     )
 }
 
-/// How long the page waits for the list of providers.
+/// The timeout for the list of providers.
 const PROVIDERS_PATIENCE: Duration = Duration::from_millis(500);
 
 #[derive(Template)]
 #[template(path = "login.html")]
 struct LoginPage<'a> {
     signed_in_as: Option<&'a str>,
-    /// Whether there are accounts here.
+    /// Whether accounts are enabled.
     accounts: bool,
-    /// By whom one can sign in instead.
+    /// Providers offered beside the password.
     providers: &'a [Provider],
-    /// Whether API keys own anything here.
+    /// Whether API keys are accepted: they own links.
     keys: bool,
     typed: &'a SignInForm,
-    /// What is wrong with the name and the password.
+    /// The error of username and password.
     wrong: Option<&'a str>,
-    /// What is wrong with the key.
+    /// The error of the API key.
     wrong_key: Option<&'a str>,
 }
 
@@ -60,7 +60,7 @@ struct SignInForm {
     next: String,
 }
 
-/// Where to go on afterwards.
+/// The query parameter with the path to go to after a sign-in.
 #[derive(Deserialize)]
 pub(crate) struct Next {
     #[serde(default)]
@@ -80,7 +80,7 @@ async fn form(
     page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))
 }
 
-/// None while the accounts cannot be asked: that keeps nobody out, or waiting, who has a key.
+/// Returns an empty list if accounts do not respond in time, so that sign-in with an API key still works.
 async fn providers(site: &SiteContext) -> Vec<Provider> {
     let Some(accounts) = &site.accounts else { return Vec::new() };
     match timeout(PROVIDERS_PATIENCE, accounts.providers()).await {
@@ -128,7 +128,7 @@ async fn with_key(site: &SiteContext, asked: &Asked, form: SignInForm) -> HttpRe
             signed_in(&form.next, "/links", session::begin_key(site, asked, key.id)?)
         }
         Err(Error::Unauthenticated(_)) => {
-            let wrong_key = Some("This API key is not known, or was revoked.");
+            let wrong_key = Some("This API key is unknown or revoked.");
             let providers = providers(site).await;
             let again = LoginPage { wrong_key, ..login(site, &providers, &form, None) };
             page(site, StatusCode::FORBIDDEN, &again)
@@ -152,7 +152,7 @@ async fn with_password(
     }
 }
 
-/// Begins a session of whoever has this name and password.
+/// Begins a session for a username and password.
 pub(crate) async fn let_in(
     accounts: &AccountsClient,
     asked: &Asked,
@@ -168,19 +168,19 @@ pub(crate) async fn let_in(
     accounts.sign_in(wish).await
 }
 
-/// The form once more. Who types what cannot be a password has typed a wrong one.
+/// Shows the form again. A malformed password counts as a wrong one.
 async fn refused(site: &SiteContext, typed: &SignInForm, error: Error) -> HttpResult {
     let problem = Problem::from(error);
     let wrong = match problem.status {
         StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED => {
-            "The name or the password is wrong.".to_owned()
+            "Wrong username or password.".to_owned()
         }
         status if status.is_server_error() => return Err(problem),
         _ => words::sentence(&problem.detail),
     };
     let providers = providers(site).await;
     let again = LoginPage { wrong: Some(&wrong), ..login(site, &providers, typed, None) };
-    // A page's form is not asked for a header.
+    // Not 401: that asks for an Authorization header, which a form cannot send.
     let status = if problem.status == StatusCode::TOO_MANY_REQUESTS {
         problem.status
     } else {
@@ -191,7 +191,7 @@ async fn refused(site: &SiteContext, typed: &SignInForm, error: Error) -> HttpRe
     Ok(response)
 }
 
-/// Where people with an account go who did not say where.
+/// The default path after a sign-in to an account.
 pub(crate) fn home(site: &SiteContext) -> &'static str {
     if site.navigation.has("links") { "/links" } else { "/account" }
 }
@@ -202,12 +202,12 @@ pub(crate) fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> Ht
     Ok(response)
 }
 
-/// Where somebody wants to go on, if that is on this site.
+/// Returns `next`, if it is a path of this site.
 pub(crate) fn own_path(next: &str) -> Option<&str> {
     Some(next).filter(|next| is_own_path(next))
 }
 
-/// Whether it leads to a page of this site, and nowhere else however a browser reads it.
+/// Whether every browser reads `next` as a path of this site.
 fn is_own_path(next: &str) -> bool {
     let is_plain = next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     is_plain && next.starts_with('/') && !next.starts_with("//")
@@ -219,19 +219,19 @@ async fn end(State(site): State<Arc<SiteContext>>, asked: Asked) -> HttpResult {
     signed_out(&asked, "/")
 }
 
-/// Leads to `path` without a session.
+/// Redirects to `path` and deletes the session cookie.
 pub(crate) fn signed_out(asked: &Asked, path: &str) -> HttpResult {
     let mut response = go_to(path)?;
     response.headers_mut().append(header::SET_COOKIE, session::end(asked)?);
     Ok(response)
 }
 
-/// Ends the session that the browser carries, so that it is left behind nowhere.
+/// Ends the account session of the browser, so that none stays open without a cookie.
 pub(crate) async fn leave(site: &SiteContext, asked: &Asked) -> Result<(), Error> {
     let session = session::of_account(asked);
     let Some((accounts, session)) = site.accounts.as_ref().zip(session) else { return Ok(()) };
     match accounts.sign_out(session, None).await {
-        // It has ended already.
+        // Already ended.
         Err(Error::Unauthenticated(_) | Error::NotFound(_)) | Ok(()) => Ok(()),
         Err(error) => Err(error),
     }
@@ -245,7 +245,7 @@ mod tests {
     use crate::pages::check::{self, EVIL};
 
     #[test]
-    fn one_is_led_on_to_this_site_alone() {
+    fn redirects_after_a_sign_in_stay_on_this_site() {
         for path in ["/links", "/account?saved", "/links/a/stats?by=hour"] {
             assert!(is_own_path(path), "{path}");
         }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_escaped_and_a_password_not_shown_again() {
+    fn typed_text_is_escaped_and_passwords_are_not_shown_again() {
         let typed = SignInForm {
             username: EVIL.to_owned(),
             password: "correct horse".to_owned(),

@@ -1,4 +1,4 @@
-//! The whole site, composed of its apps: each gets a state of its own, and what all of them share.
+//! Composes the site from its apps: each has its own state and the shared context.
 
 use std::sync::Arc;
 
@@ -32,42 +32,42 @@ use crate::{
     sign_in,
 };
 
-/// All bodies together that are on their way at one time, in KiB.
+/// The memory budget for request bodies in transfer, in KiB.
 const BODIES_KIB_MAX: usize = 32 * 1024;
 
-/// What a site is made of, beside the services of its apps.
+/// The services and settings that all apps share.
 pub struct Site {
-    /// API keys.
+    /// Authenticates API keys.
     pub keys: Keys,
-    /// Accounts, if they are served.
+    /// The accounts service; `None` if accounts are disabled.
     pub accounts: Option<AccountsClient>,
-    /// Signs page sessions.
+    /// Signs the page sessions of API keys.
     pub secret: InstallationSecret,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Randomness that cannot be guessed.
+    /// The source of unpredictable randomness.
     pub random: Arc<dyn Random>,
-    /// What the operator decides.
+    /// The settings of the HTTP edge.
     pub settings: SiteSettings,
 }
 
-/// The apps that are served beside accounts, which are the site's own.
+/// The enabled apps beside accounts, which belong to [`Site`].
 #[derive(Default, Clone)]
 pub struct Apps {
     /// Short links.
     pub links: Option<Arc<Links>>,
-    /// Pictures of accounts: there wherever accounts are.
+    /// Pictures of accounts; present if accounts are enabled.
     pub pictures: Option<Pictures>,
     /// Lift rides.
     pub rides: Option<Arc<Rides>>,
-    /// The message board, where accounts are.
+    /// The message board; served only if accounts are enabled.
     pub board: Option<Arc<Board>>,
-    /// Who is told what happens there.
+    /// The webhooks of the board.
     pub hooks: Option<Arc<Hooks>>,
 }
 
 impl Site {
-    /// What the apps share, and the routes of all of them.
+    /// Builds the shared context and the routes of all apps.
     pub(crate) fn composed(self, apps: Apps) -> (Arc<SiteContext>, Arc<Uploads>, Routes) {
         let settings = self.settings;
         let has_accounts = self.accounts.is_some();
@@ -97,7 +97,7 @@ impl Site {
 }
 
 impl Apps {
-    /// Their routes, and those that belong to none.
+    /// The routes of the apps, and the ones that belong to no app.
     fn routes(
         self,
         site: &Arc<SiteContext>,
@@ -153,7 +153,7 @@ impl Apps {
     }
 }
 
-/// What all routes say of their API, and what they are, as method and path.
+/// Returns, by app, the `OpenAPI` document and the routes as method and path.
 fn described() -> [(OpenApi, Vec<(Method, String)>); 9] {
     [
         links::routes().described(),
@@ -168,12 +168,12 @@ fn described() -> [(OpenApi, Vec<(Method, String)>); 9] {
     ]
 }
 
-/// Every route that any app has, as method and path.
+/// Lists the routes of all apps, as method and path.
 pub(crate) fn routes() -> Vec<(Method, String)> {
     described().into_iter().flat_map(|(_, list)| list).collect()
 }
 
-/// What all apps say of their API.
+/// Returns the `OpenAPI` documents of all apps.
 #[cfg(test)]
 pub(crate) fn documents() -> [OpenApi; 9] {
     described().map(|(document, _)| document)

@@ -17,7 +17,7 @@ impl Browser {
     pub(crate) async fn sign_up(&self, name: &str) {
         self.open("/signup").await;
         self.fill_in(&[("username", name), ("password", PASSWORD)]).await;
-        self.press_for("Make the account", "Welcome! Your account is ready.").await;
+        self.press_for("Create account", "Welcome! Your account is ready.").await;
     }
 
     /// What comes of it is to be waited for.
@@ -33,7 +33,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     let browser = &scene.browser;
     scene.open("/links").await;
     assert_eq!(browser.path().await, "/login?next=/links");
-    browser.press("Make an account").await;
+    browser.press("Create an account").await;
     browser.sign_up("Ada").await;
     assert_eq!(browser.text("h1").await, "ada");
 
@@ -54,7 +54,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     scene.open("/account").await;
     assert_eq!(browser.all(".places li").await.len(), 2);
     browser.fill_in(&[("current", PASSWORD), ("new", "another in the fog")]).await;
-    browser.press_for("Change the password", "Your password is changed.").await;
+    browser.press_for("Change password", "Password changed.").await;
     assert_eq!(browser.all(".places li").await.len(), 1);
     until_it_closes(&other, "/account").await;
     other.sign_in("ada", "another in the fog").await;
@@ -62,7 +62,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
 
     // She ends that session, and then all.
     scene.open("/account").await;
-    browser.press_for("End", "That session has ended.").await;
+    browser.press_for("End session", "Session ended.").await;
     browser.press_for("Sign out everywhere", "Sign in").await;
     assert_eq!(browser.path().await, "/login");
     browser.sign_in("ada", "another in the fog").await;
@@ -70,14 +70,14 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
 
     scene.open("/account").await;
     browser.press("Delete this account").await;
-    browser.fill_in(&[("confirm", "somebody"), ("delete-current", "another in the fog")]).await;
-    browser.press_for("Yes, delete it", "Type the account's name to delete it.").await;
+    browser.fill_in(&[("confirm", "grace"), ("delete-current", "another in the fog")]).await;
+    browser.press_for("Delete account", "Type your username to delete the account.").await;
     browser.fill_in(&[("confirm", "ADA"), ("delete-current", "a guess")]).await;
-    browser.press_for("Yes, delete it", "This is not your current password.").await;
+    browser.press_for("Delete account", "This is not your current password.").await;
     browser.fill_in(&[("confirm", "ADA"), ("delete-current", "another in the fog")]).await;
-    browser.press_for("Yes, delete it", "The account is gone").await;
+    browser.press_for("Delete account", "Account deleted").await;
     browser.sign_in("ada", "another in the fog").await;
-    browser.sees("The name or the password is wrong.").await;
+    browser.sees("Wrong username or password.").await;
     scene.end().await;
 }
 
@@ -85,7 +85,7 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
     let browser = &scene.browser;
     assert!(!browser.is_shown("#preview").await);
     scene.attach("not-a-picture.jpg", b"<svg/>").await;
-    browser.press("Use this picture").await;
+    browser.press("Upload picture").await;
     browser.one("#picture-error").await;
     scene.attach("too-long.jpg", &vec![0; 20 << 20]).await;
     if scripts == Scripts::On {
@@ -93,18 +93,18 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
         browser.until(said, "This file is larger than 5 MB. Choose a smaller one.").await;
     } else {
         let said = "The picture is larger than 5 MB; choose a smaller one.";
-        browser.press_for("Use this picture", said).await;
+        browser.press_for("Upload picture", said).await;
     }
     scene.attach("picture.jpg", &files::with_gps()).await;
     if scripts == Scripts::On {
         // Before it is sent, the right way up.
         browser.until(PREVIEW_WIDTH, "480").await;
     }
-    browser.press_for("Use this picture", "Saved.").await;
+    browser.press_for("Upload picture", "Saved.").await;
     let path = browser.attribute("#preview", "src").await;
     assert!(path.starts_with("/-/pictures/"), "{path}");
     browser.until(PREVIEW_WIDTH, "256").await;
-    browser.press_for("Take the picture away", "Saved.").await;
+    browser.press_for("Remove picture", "Saved.").await;
     assert!(!browser.is_shown("#preview").await);
 }
 
@@ -133,26 +133,26 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     browser.fill_in(&[("username", "ADA"), ("password", "password")]).await;
     if scripts == Scripts::On {
         // As it is typed.
-        browser.sees("This name is taken.").await;
+        browser.sees("This username is taken.").await;
         browser.sees("The password is too common; choose another one.").await;
         browser.fill("username", "grace").await;
         let is_gone = "return String(document.getElementById('username-error').hidden)";
         browser.until(is_gone, "true").await;
         browser.fill("username", "ADA").await;
     }
-    browser.press_for("Make the account", "That did not work yet.").await;
+    browser.press_for("Create account", "There is a problem").await;
     let said = browser.text("#password-error").await;
     assert_eq!(said, "The password is too common; choose another one.");
     browser.fill("password", PASSWORD).await;
-    browser.press("Make the account").await;
+    browser.press("Create account").await;
     browser.one("#username-error").await;
-    browser.sees("This name is taken.").await;
+    browser.sees("This username is taken.").await;
     assert_eq!(browser.value("username").await, "ADA", "what was typed stays");
     assert_eq!(browser.value("password").await, "", "but for the password");
 
     browser.sign_in("ada", "a guess").await;
     let said = browser.text("#password-error").await;
-    assert_eq!(said, "The name or the password is wrong.");
+    assert_eq!(said, "Wrong username or password.");
     browser.sign_in("nobody", "a guess").await;
     assert_eq!(browser.text("#password-error").await, said, "who is known does not show");
 
@@ -160,7 +160,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     browser.sees("Made by").await;
     scene.open("/account").await;
     let wrong = [("current", "a guess"), ("new", "another in the fog")];
-    let said = browser.is_refused(&wrong, "Change the password", "current").await;
+    let said = browser.is_refused(&wrong, "Change password", "current").await;
     assert_eq!(said, "This is not your current password.");
     browser.fill("email", "nowhere@").await;
     let unchecked = "document.querySelectorAll('form').forEach((form) => form.noValidate = true)";
@@ -183,17 +183,17 @@ async fn an_admin_finds_somebody_and_keeps_them_out(scripts: Scripts) {
     browser.press("Search").await;
     browser.one(".people li:only-child").await;
     browser.press("eve").await;
-    browser.press_for("Ban", "Done.").await;
+    browser.press_for("Ban account", "Done.").await;
     until_it_closes(&eve, "/account").await;
     eve.sign_in("eve", PASSWORD).await;
     eve.sees("This account is banned.").await;
 
-    browser.press("Lift the ban").await;
-    browser.press_for("Make a code", "A one-time code").await;
+    browser.press("Lift ban").await;
+    browser.press_for("Create code", "One-time code").await;
     let code = browser.text(".secret code").await;
     eve.open("/login/reset").await;
     eve.fill_in(&[("username", "eve"), ("code", &code), ("new", "another in the fog")]).await;
-    eve.press_for("Set the password", "Your new password is set.").await;
+    eve.press_for("Set password", "Your new password is set.").await;
     eve.sign_in("eve", "another in the fog").await;
     eve.sees("Made by").await;
     scene.end().await;

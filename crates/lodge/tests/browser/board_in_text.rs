@@ -55,7 +55,7 @@ fn a_text_browser_signs_in_reads_pages_back_and_writes() {
     let file = |name: &str| lodge.file(name).display().to_string();
     let (read, written, older) = (file("read.txt"), file("written.txt"), file("older.txt"));
     let keys = Keys::default()
-        .finds("Name")
+        .finds("Username")
         .types("ada")
         .press("<tab>")
         .types(PASSWORD)

@@ -62,7 +62,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     scene.open("/").await;
     browser.press("More options").await;
     browser.fill_in(&typed).await;
-    browser.press_for("Make the link", "That did not work yet.").await;
+    browser.press_for("Make the link", "There is a problem").await;
     for (field, value) in typed {
         message_is_beside(browser, field).await;
         assert_eq!(browser.value(field).await, value, "{field} stays as it was typed");

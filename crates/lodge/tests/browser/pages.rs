@@ -122,7 +122,7 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
     for (page, field, button, answer) in [
         ("/secret", "password", "Continue", "This link asks for a password"),
         ("/links/theirs", "manage_key", "Open", "This key does not open this link."),
-        ("/login", "password", "Sign in", "The name or the password is wrong."),
+        ("/login", "password", "Sign in", "Wrong username or password."),
     ] {
         scene.open(page).await;
         if page == "/login" {

@@ -25,13 +25,13 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     scene.open("/login").await;
     browser.press("Sign in with Open").await;
     consent(browser, "grace").await;
-    browser.sees("Choose a name").await;
+    browser.sees("Choose a username").await;
     assert_eq!(browser.value("username").await, "grace", "what the provider calls her");
     browser.fill("username", "Amazing-Grace").await;
-    browser.press("Make the account").await;
+    browser.press("Create account").await;
     browser.one("#ways").await;
     assert_eq!(browser.text("h1").await, "amazing-grace");
-    browser.sees("The only way in, until you set a password").await;
+    browser.sees("Your only way to sign in.").await;
 
     browser.press_for("Sign out", "Make the link").await;
     scene.open("/login?next=/account").await;

@@ -26,7 +26,7 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     browser.press("The mountain").await;
     browser.press_for("Day 2", "The mountain on day 2").await;
     browser.fill("skier", "none").await;
-    let said = "The skier's number must be a whole number from 1 to 100000.";
+    let said = "The skier number must be a whole number from 1 to 100000.";
     browser.press_for("Show the season", said).await;
     browser.fill("skier", "7").await;
     browser.press_for("Show the season", "300 up; farthest on day 3: 200.").await;

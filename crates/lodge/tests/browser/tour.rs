@@ -60,12 +60,12 @@ async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
     browser.press("More options").await;
     browser.fill_in(&[("target", "ftp://x"), ("short", "api"), ("max_clicks", "0")]).await;
     browser.fill("tags", &"x".repeat(200)).await;
-    browser.press_for("Make the link", "That did not work yet.").await;
+    browser.press_for("Make the link", "There is a problem").await;
     look("make a link, wrong").await;
     scene.make("gg", long).await;
     look("just made").await;
     browser.fill("target", "ftp://x").await;
-    browser.press_for("Save", "That did not work yet.").await;
+    browser.press_for("Save", "There is a problem").await;
     look("manage, wrong").await;
     scene.open("/links/gg").await;
     browser.fill("tags", "one, two").await;
@@ -109,10 +109,10 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     look("sign in, wrong").await;
     browser.press("Sign in with an API key").await;
     look("sign in with a key").await;
-    browser.is_refused(&[("api_key", "lodge_wrong")], "Use the key", "api_key").await;
+    browser.is_refused(&[("api_key", "lodge_wrong")], "Sign in with the key", "api_key").await;
     look("sign in with a key, wrong").await;
     browser.fill("api_key", key).await;
-    browser.press_for("Use the key", "Made with the key").await;
+    browser.press_for("Sign in with the key", "Made with the key").await;
     look("list").await;
     scene.open("/links?search=x&tag=nothing").await;
     look("list, nothing found").await;
@@ -135,21 +135,21 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/signup").await;
     look("make an account").await;
     browser.fill_in(&[("username", "a b"), ("password", "password")]).await;
-    browser.press_for("Make the account", "That did not work yet.").await;
+    browser.press_for("Create account", "There is a problem").await;
     look("make an account, wrong").await;
     browser.fill_in(&[("username", NAME), ("password", PASSWORD)]).await;
-    browser.press_for("Make the account", "Welcome!").await;
+    browser.press_for("Create account", "Welcome!").await;
     look("account, new").await;
     browser.fill("nickname", &"W".repeat(30)).await;
     browser.press_for("Save", "Saved.").await;
     look("account").await;
     scene.attach("picture.jpg", &files::with_gps()).await;
-    browser.press("Use this picture").await;
+    browser.press("Upload picture").await;
     browser.one("form[action='/account/picture/delete']").await;
     look("account, with a picture").await;
     browser.press("Delete this account").await;
     let wrong = [("confirm", "x"), ("delete-current", "x")];
-    browser.is_refused(&wrong, "Yes, delete it", "confirm").await;
+    browser.is_refused(&wrong, "Delete account", "confirm").await;
     look("account, wrong").await;
     scene.open("/login/reset").await;
     look("a new password").await;
@@ -165,7 +165,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("accounts").await;
     browser.press("00-").await;
     look("somebody's account").await;
-    browser.press_for("Make a code", "A one-time code").await;
+    browser.press_for("Create code", "One-time code").await;
     look("a one-time code").await;
     scene.open("/admin/accounts?search=nobody").await;
     look("accounts, nobody found").await;
@@ -173,7 +173,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/account").await;
     browser.press("Delete this account").await;
     browser.fill_in(&[("confirm", NAME), ("delete-current", PASSWORD)]).await;
-    browser.press_for("Yes, delete it", "The account is gone").await;
+    browser.press_for("Delete account", "Account deleted").await;
     look("account, deleted").await;
 }
 

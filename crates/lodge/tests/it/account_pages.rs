@@ -148,7 +148,7 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
         let form = format!("field={field}&value={value}&username=grace");
         server.post("/account/check").form(&form).expect(200).json()["problem"].clone()
     };
-    assert_eq!(check("username", "ADA"), "This name is taken.");
+    assert_eq!(check("username", "ADA"), "This username is taken.");
     assert_eq!(check("username", "grace"), Value::Null);
     assert_eq!(check("password", "short"), "The password must be at least 8 characters.");
     let common = "The password is too common; choose another one.";
@@ -198,7 +198,7 @@ fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
         .browser()
         .form("username=ada&password=a+lift+in+the+fog")
         .expect(409)
-        .says("This name is taken.");
+        .says("This username is taken.");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn an_account_is_told_what_stays_of_it_by_the_apps_that_there_are() {
         let form = format!("confirm=ada&current={}", PASSWORD.replace(' ', "+"));
         let gone = server.on_page(&ada, "POST", "/account/delete").form(&form).expect(200);
         said.push_str(&gone.text());
-        let stays = said.matches("What you wrote on the board stays, without your name").count();
+        let stays = said.matches("Your board messages stay, without your name").count();
         (said.matches("our links").count(), stays)
     };
     assert_eq!(said("accounts"), (0, 0));

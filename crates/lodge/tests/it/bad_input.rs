@@ -331,7 +331,7 @@ fn what_is_not_there_or_cannot_be_done_is_said_in_the_callers_form() {
         ("BREW", "/"),
     ] {
         let answer = server.ask(method, path).send();
-        is_problem(&answer, 405, "cannot be done here", &format!("{method} {path}"));
+        is_problem(&answer, 405, "does not support this method", &format!("{method} {path}"));
         assert!(answer.header("allow").is_some_and(|methods| !methods.is_empty()), "{method}");
     }
 }

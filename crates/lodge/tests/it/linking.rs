@@ -11,7 +11,7 @@ use crate::{
 /// Refused on a page with these words, for somebody who stays signed in.
 fn assert_not_linked(server: &Server, token: &str, answer: &Answer, why: &str) {
     let text = answer.text();
-    assert!(text.contains("That did not link") && text.contains(why), "{text}");
+    assert!(text.contains("The provider was not linked") && text.contains(why), "{text}");
     assert!(text.contains("href=\"/account\"") && server.opens(token), "{text}");
     assert_eq!(issuers(server, token), [""; 0]);
 }
@@ -76,7 +76,7 @@ fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
         "The provider denied access, or you cancelled the sign-in.",
     );
     let answer = Browser::default().get(&back);
-    assert!(answer.text().contains("That did not sign you in"), "nobody is signed in there");
+    assert!(answer.text().contains("You were not signed in"), "nobody is signed in there");
 }
 
 #[test]

@@ -303,9 +303,9 @@ fn a_form_says_beside_the_file_what_is_wrong_with_it() {
 
     let refused = [
         (400, "must be a JPEG, PNG, WebP or GIF.", send(&[("picture", b"<svg/>")])),
-        (400, "must be a file; choose one first.", send(&[("picture", b"")])),
-        (400, "must be a file; choose one first.", send(&[])),
-        (400, "must be a file; choose one first.", send(&[("other", b"x")])),
+        (400, "is missing; choose a file first.", send(&[("picture", b"")])),
+        (400, "is missing; choose a file first.", send(&[])),
+        (400, "is missing; choose a file first.", send(&[("other", b"x")])),
         (
             413,
             "is larger than 100 KB; choose a smaller one.",

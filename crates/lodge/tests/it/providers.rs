@@ -218,7 +218,7 @@ fn where_only_administrators_make_accounts_no_provider_does() {
     late.set(&server, "lodge_newcomer", &ticket);
     late.submit(&server, "/signup/name", "username=late")
         .expect(403)
-        .says("That did not sign you in");
+        .says("You were not signed in");
     assert_eq!(late.cookie(&server, "lodge_session"), None);
     assert_eq!(server.get("/api/users/late").status, 404);
     assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/links"));

@@ -217,8 +217,8 @@ fn a_page_that_cannot_be_says_why() {
         ("/rides/skiers?skier=0", 400, "number must be a whole number from 1 to 100000."),
         ("/rides/skiers/0", 404, "There is no skier of this number."),
         ("/rides/skiers/7?season=x", 400, "Season: must be a whole number from 1 to 9999."),
-        ("/rides/nothing", 404, "There is nothing here."),
-        ("/rides/resorts/%FF", 404, "There is nothing here."),
+        ("/rides/nothing", 404, "There is no page or route at this address."),
+        ("/rides/resorts/%FF", 404, "There is no page or route at this address."),
     ] {
         let answer = asked(&server, path).expect(status);
         has(&answer.text(), &[said]);

@@ -1,4 +1,4 @@
-//! The JSON API. Handlers parse, call the service once, and render.
+//! The JSON API of accounts. Handlers parse the request, call the service once, and render the result.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
@@ -44,13 +44,13 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .api(routes!(user))
 }
 
-/// Make an account.
+/// Create an account.
 #[utoipa::path(post, path = "/api/accounts", tag = "accounts", request_body = CreateAccount,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h, whatever its password, is answered with the account as it is by then")),
-    responses((status = 201, body = AccountJson), (status = 400, description = "Something in the request cannot be; the answer says what"),
-        (status = 403, description = "Accounts are made by the administrators here"), (status = 409, description = "The name is taken"),
-        (status = 410, description = "This request made an account, which is deleted since"), (status = 422, description = "The Idempotency-Key was used for another request"),
-        (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again, with the same Idempotency-Key")))]
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters. A repetition within 24 h returns the account in its current state; its password is not compared")),
+    responses((status = 201, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"),
+        (status = 403, description = "Only administrators create accounts on this server"), (status = 409, description = "The username is taken"),
+        (status = 410, description = "The account that this request created has been deleted"), (status = 422, description = "The Idempotency-Key was used for another request"),
+        (status = 429, description = "Too many requests; see Retry-After"), (status = 503, description = "Temporarily unavailable; retry with the same Idempotency-Key")))]
 pub(crate) async fn sign_up(
     State(app): State<AccountsApp>,
     asked: Asked,
@@ -59,13 +59,13 @@ pub(crate) async fn sign_up(
     limits::take(app.sign_ups.as_ref(), asked.client)?;
     let wish: CreateAccount = json::body_of(&asked.headers, &body)?;
     let wish = wish.parse()?;
-    // All but the password, which is not to be guessed from what is kept of this.
+    // Without the password, so that the stored digest allows no guesses at it.
     let nickname = wish.nickname.as_ref().map(Nickname::as_str).unwrap_or_default();
     let email = wish.email.as_ref().map(Email::as_str).unwrap_or_default();
     let said = [wish.username.as_str(), nickname, email].map(str::as_bytes);
     let attempt = asked.attempt_of("anonymous", "/api/accounts", &said)?;
     let done = app.accounts.sign_up(wish, attempt).await?;
-    let done = done.map(|made| made.ok_or(Error::conflict("this name is taken")));
+    let done = done.map(|made| made.ok_or(Error::conflict("this username is taken")));
     Ok(answers::told(done, |account| {
         let account = Json(AccountJson::from(&account));
         (StatusCode::CREATED, account).into_response()
@@ -74,11 +74,12 @@ pub(crate) async fn sign_up(
 
 /// Sign in.
 ///
-/// Whether a name is known, has a password or is banned shows neither in the answer nor in its time.
+/// Neither the response to a wrong password nor its timing reveals whether the account exists or is banned, or has a
+/// password.
 #[utoipa::path(post, path = "/api/session", tag = "accounts", request_body = BeginSession,
-    responses((status = 200, body = SessionToken), (status = 401, description = "The name or the password is wrong"),
-        (status = 403, description = "The password is right, and the account is banned"),
-        (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")))]
+    responses((status = 200, body = SessionToken), (status = 401, description = "Wrong username or password"),
+        (status = 403, description = "The password is right, but the account is banned"),
+        (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")))]
 pub(crate) async fn sign_in(
     State(app): State<AccountsApp>,
     _: OneAttempt,
@@ -89,9 +90,9 @@ pub(crate) async fn sign_in(
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
 
-/// Sign out: end the session whose token is sent.
+/// Sign out: end the session of the token.
 #[utoipa::path(delete, path = "/api/session", tag = "accounts",
-    responses((status = 204, description = "The token opens nothing any more"), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 204, description = "The token is no longer valid"), (status = 401, description = "The session is unknown or has ended")),
     security(("session" = [])))]
 pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let session = asked.session()?;
@@ -99,11 +100,10 @@ pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> Ht
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Set a new password with a one-time code, which an administrator gives out; all sessions end, and no
-/// provider opens the account any more.
+/// Set a new password with a one-time code from an administrator. All sessions end, and all providers are unlinked.
 #[utoipa::path(post, path = "/api/password", tag = "accounts", request_body = ResetPassword,
-    responses((status = 204, description = "It is set"), (status = 400, description = "It cannot be; the answer says why"),
-        (status = 403, description = "The code does not fit the name, or opens nothing any more"), (status = 429, description = "Too many; see Retry-After")))]
+    responses((status = 204, description = "The password is set"), (status = 400, description = "Invalid request; `detail` says why"),
+        (status = 403, description = "The code is wrong for this username, used or expired"), (status = 429, description = "Too many requests; see Retry-After")))]
 pub(crate) async fn reset_password(
     State(app): State<AccountsApp>,
     _: OneAttempt,
@@ -114,18 +114,18 @@ pub(crate) async fn reset_password(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Who am I?
+/// Get your account.
 #[utoipa::path(get, path = "/api/me", tag = "accounts",
-    responses((status = 200, body = AccountJson), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 200, body = AccountJson), (status = 401, description = "The session is unknown or has ended")),
     security(("session" = [])))]
 pub(crate) async fn me(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let me = app.accounts.who(asked.session()?).await?;
     Ok(private(Json(AccountJson::from(&me.account))))
 }
 
-/// Change one's nickname or address.
+/// Change your nickname or e-mail address.
 #[utoipa::path(patch, path = "/api/me", operation_id = "edit_account", tag = "accounts", request_body = EditAccount,
-    responses((status = 200, body = AccountJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 200, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "The session is unknown or has ended")),
     security(("session" = [])))]
 pub(crate) async fn edit(
     State(app): State<AccountsApp>,
@@ -138,10 +138,10 @@ pub(crate) async fn edit(
     Ok(private(Json(AccountJson::from(&account))))
 }
 
-/// Delete one's account. Its name is nobody's for 30 days.
+/// Delete your account. Its username is reserved for 30 days.
 #[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "accounts", request_body = DeleteAccount,
-    responses((status = 204, description = "It is gone"), (status = 400, description = "The current password is not said"), (status = 401, description = "The session is not known, or has ended"),
-        (status = 403, description = "The current password is another; or there is none, and the session began more than ten minutes ago"), (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")),
+    responses((status = 204, description = "The account is deleted"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "The session is unknown or has ended"),
+        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn delete(
     State(app): State<AccountsApp>,
@@ -155,10 +155,10 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Change one's password; all other sessions end.
+/// Change your password. All other sessions end.
 #[utoipa::path(put, path = "/api/me/password", tag = "accounts", request_body = ChangePassword,
-    responses((status = 204, description = "It is changed"), (status = 400, description = "It cannot be; the answer says why"), (status = 401, description = "The session is not known, or has ended"),
-        (status = 403, description = "The current password is another; or there is none, and the session began more than ten minutes ago"), (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")),
+    responses((status = 204, description = "The password is changed"), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "The session is unknown or has ended"),
+        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn change_password(
     State(app): State<AccountsApp>,
@@ -174,9 +174,9 @@ pub(crate) async fn change_password(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Where one is signed in, newest first.
+/// List your sessions, newest first.
 #[utoipa::path(get, path = "/api/me/sessions", tag = "accounts",
-    responses((status = 200, body = SessionsJson), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 200, body = SessionsJson), (status = 401, description = "The session is unknown or has ended")),
     security(("session" = [])))]
 pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let session = asked.session()?;
@@ -186,9 +186,9 @@ pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: Asked) -> Ht
     Ok(private(Json(SessionsJson { sessions })))
 }
 
-/// Sign out everywhere, here too.
+/// Sign out everywhere: end all sessions, this one included.
 #[utoipa::path(delete, path = "/api/me/sessions", tag = "accounts",
-    responses((status = 204, description = "No token of before opens anything any more"), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 204, description = "All earlier tokens are invalid"), (status = 401, description = "The session is unknown or has ended")),
     security(("session" = [])))]
 pub(crate) async fn sign_out_everywhere(
     State(app): State<AccountsApp>,
@@ -199,9 +199,9 @@ pub(crate) async fn sign_out_everywhere(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// End one of one's sessions.
+/// End one of your sessions.
 #[utoipa::path(delete, path = "/api/me/sessions/{id}", tag = "accounts", params(("id" = String, Path)),
-    responses((status = 204, description = "It has ended"), (status = 401, description = "The session is not known, or has ended"), (status = 404, description = "There is no such session")),
+    responses((status = 204, description = "The session is ended"), (status = 401, description = "The session is unknown or has ended"), (status = 404, description = "No such session")),
     security(("session" = [])))]
 pub(crate) async fn end_session(
     State(app): State<AccountsApp>,
@@ -215,19 +215,19 @@ pub(crate) async fn end_session(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// All that is kept about one's account, as a file. One's links are at `/api/links`. What is not sent whole is broken
-/// off, before the last chunk.
+/// Download everything stored about your account, as a file. Your links are at `/api/links`. An incomplete download is
+/// aborted before the last chunk.
 #[utoipa::path(get, path = "/api/me/export", tag = "accounts",
-    responses((status = 200, body = ExportJson), (status = 401, description = "The session is not known, or has ended"),
-        (status = 429, description = "Too many such files go to this address; see Retry-After"), (status = 503, description = "Too many are under way; see Retry-After")),
+    responses((status = 200, body = ExportJson), (status = 401, description = "The session is unknown or has ended"),
+        (status = 429, description = "Too many exports to this address; see Retry-After"), (status = 503, description = "Too many exports in progress; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     exported(&app, asked.session()?, asked.client).await
 }
 
-/// What everybody may know of an account.
+/// Get the public profile of an account.
 #[utoipa::path(get, path = "/api/users/{username}", tag = "accounts", params(("username" = String, Path, example = "ann")),
-    responses((status = 200, body = UserJson), (status = 404, description = "There is no such account")))]
+    responses((status = 200, body = UserJson), (status = 404, description = "No such account")))]
 pub(crate) async fn user(State(app): State<AccountsApp>, Segment(segment): Segment) -> HttpResult {
     let name = Username::parse(&segment);
     let name = name.map_err(|_| Error::not_found("there is no such account"))?;

@@ -1,4 +1,4 @@
-//! What the app's handlers work with.
+//! The state of the accounts handlers.
 
 use std::sync::Arc;
 
@@ -15,32 +15,32 @@ use crate::{
     settings::SiteSettings,
 };
 
-/// Fields that one address may have checked a minute as they are typed.
+/// Checks of fields while they are typed, per minute and address.
 const CHECKS_PER_MINUTE: u32 = 240;
 
-/// Files of what is kept that are under way at once, and of those for one address.
+/// The limits of concurrent account exports.
 const EXPORTS: Bounds = Bounds { places: 4, per_address: 2 };
 
-/// The service, and the site that it is served on.
+/// The state: the shared context and [`Parts`].
 pub(crate) type AccountsApp = App<Parts>;
 
-/// What there is one of.
+/// The services and limits of the accounts app.
 pub(crate) struct Parts {
     pub(crate) accounts: AccountsClient,
     pub(crate) pictures: Pictures,
     pub(super) uploads: Arc<Uploads>,
-    /// What the other apps keep about people.
+    /// The personal data that other apps store.
     pub(super) kept: Vec<Box<dyn Kept>>,
-    /// Places for files of what is kept.
+    /// The slots for account exports.
     pub(super) exports: Streams,
-    /// Accounts that an address may make.
+    /// Limits the sign-ups of one address; `None` is no limit.
     pub(super) sign_ups: Option<AddressLimit>,
-    /// Fields that an address may have checked.
+    /// Limits the field checks of one address.
     pub(super) checks: Option<AddressLimit>,
 }
 
 impl AccountsApp {
-    /// The app on a site.
+    /// Makes the state.
     pub(crate) fn new(
         site: Arc<SiteContext>,
         accounts: AccountsClient,

@@ -1,4 +1,4 @@
-//! The forms that accounts have in JSON.
+//! The JSON types of accounts.
 
 use jiff::Timestamp;
 use lodge_domain::{
@@ -16,18 +16,18 @@ use utoipa::ToSchema;
 
 use crate::pictures;
 
-/// An account to make.
+/// The account to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object that describes an account")]
 pub(crate) struct CreateAccount {
-    /// Its name, 1 to 30 characters; upper and lower case are one.
+    /// 1 to 30 characters; upper and lower case count as the same.
     #[schema(example = "ada")]
     pub(crate) username: String,
-    /// Its password, 8 to 128 characters of any kind, and none of those that everybody tries first.
+    /// 8 to 128 characters of any kind; common passwords are refused.
     pub(crate) password: String,
-    /// What others are to see, 1 to 30 characters; the name if absent.
+    /// The displayed name, 1 to 30 characters; by default the username.
     pub(crate) nickname: Option<String>,
-    /// An address, if you like; it proves nothing and is shown to nobody else.
+    /// An e-mail address; not verified, and shown only to you.
     pub(crate) email: Option<String>,
 }
 
@@ -43,21 +43,21 @@ impl CreateAccount {
     }
 }
 
-/// Who wants to be let in.
+/// The credentials.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with a username and a password")]
 pub(crate) struct BeginSession {
-    /// The name.
+    /// The username.
     #[schema(example = "ada")]
     pub(crate) username: String,
     /// The password.
     pub(crate) password: String,
 }
 
-/// A session's token, told once.
+/// A session token; it is returned only once.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionToken {
-    /// To be sent as `Authorization: Bearer`.
+    /// Send it as `Authorization: Bearer`.
     token: String,
     #[schema(value_type = String)]
     expires_at: Timestamp,
@@ -69,14 +69,14 @@ impl From<FreshSession> for SessionToken {
     }
 }
 
-/// What to change; what is absent stays, and null takes away.
+/// The fields to change; absent fields stay, and null removes a value.
 #[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, expecting = "an object of what is to change")]
+#[serde(deny_unknown_fields, expecting = "an object with the fields to change")]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub(crate) struct EditAccount {
-    /// What others see, 1 to 30 characters.
+    /// The displayed name, 1 to 30 characters.
     nickname: Option<String>,
-    /// An address.
+    /// An e-mail address.
     #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<String>)]
     email: Option<Option<String>>,
@@ -92,13 +92,13 @@ impl EditAccount {
     }
 }
 
-/// A password to change to.
+/// The password change.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with the current and the new password")]
 pub(crate) struct ChangePassword {
     /// The current password; absent for an account that has none.
     current: Option<String>,
-    /// What it is to be, 8 to 128 characters of any kind.
+    /// The new password, 8 to 128 characters of any kind.
     new: String,
 }
 
@@ -109,7 +109,7 @@ impl ChangePassword {
     }
 }
 
-/// What proves that it is the owner who deletes an account.
+/// The proof that the owner deletes the account.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with the current password")]
 pub(crate) struct DeleteAccount {
@@ -123,16 +123,16 @@ impl DeleteAccount {
     }
 }
 
-/// A new password, by a one-time code.
+/// A password reset with a one-time code.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with a username, a code and the new password")]
 pub(crate) struct ResetPassword {
-    /// The name.
+    /// The username.
     #[schema(example = "ada")]
     username: String,
-    /// The code that an administrator gave out: reset_….
+    /// The code from an administrator: `reset_…`.
     code: String,
-    /// What the password is to be, 8 to 128 characters of any kind.
+    /// The new password, 8 to 128 characters of any kind.
     new: String,
 }
 
@@ -144,7 +144,7 @@ impl ResetPassword {
     }
 }
 
-/// An account, as everybody sees it.
+/// The public profile of an account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct UserJson {
     username: String,
@@ -153,11 +153,11 @@ pub(crate) struct UserJson {
     role: &'static str,
     #[schema(value_type = String)]
     created_at: Timestamp,
-    /// Where its picture is, if it has one.
+    /// The paths of the picture; null without a picture.
     picture: Option<PictureJson>,
 }
 
-/// Where a picture is, on this site: JPEG, and never another at the same place.
+/// The paths of a picture on this site, as JPEG. The picture at a path never changes.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PictureJson {
     /// 256 pixels a side.
@@ -185,13 +185,13 @@ impl From<&Account> for UserJson {
     }
 }
 
-/// An account, as its owner sees it.
+/// An account, as shown to its owner.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AccountJson {
     #[serde(flatten)]
     user: UserJson,
     email: Option<String>,
-    /// Whether one can sign in to it with a password.
+    /// Whether the account has a password.
     has_password: bool,
 }
 
@@ -205,7 +205,7 @@ impl From<&Account> for AccountJson {
     }
 }
 
-/// Where somebody is signed in.
+/// A session.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionJson {
     id: String,
@@ -213,9 +213,9 @@ pub(crate) struct SessionJson {
     created_at: Timestamp,
     #[schema(value_type = String)]
     expires_at: Timestamp,
-    /// What the device said that it is.
+    /// The `User-Agent` at sign-in.
     agent: String,
-    /// Whether it is the one that asks.
+    /// Whether this request uses the session.
     current: bool,
 }
 
@@ -231,19 +231,19 @@ impl SessionJson {
     }
 }
 
-/// Where somebody is signed in, newest first.
+/// The sessions of an account, newest first.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionsJson {
     pub(super) sessions: Vec<SessionJson>,
 }
 
-/// Something that happened to an account.
+/// An event in the history of an account.
 #[derive(Serialize, ToSchema)]
 struct EventJson {
     what: &'static str,
     #[schema(value_type = String)]
     at: Timestamp,
-    /// Whether somebody of the staff did it.
+    /// Whether a moderator or an administrator did it.
     by_staff: bool,
 }
 
@@ -253,17 +253,17 @@ impl From<&Event> for EventJson {
     }
 }
 
-/// All that is kept about somebody.
+/// Everything stored about an account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ExportJson {
     account: AccountJson,
     sessions: Vec<SessionJson>,
     /// Newest first.
     events: Vec<EventJson>,
-    /// By whom the account is opened whom a provider knows.
+    /// The linked provider identities.
     identities: Vec<LinkedJson>,
-    /// What other apps of this server keep, each as a list: `passes` that are one's own, `messages` that one wrote. It
-    /// is written while it is read, after the rest.
+    /// The data of the other apps on this server, each as a list: your `passes`, your `messages`. Streamed after the
+    /// other fields.
     #[serde(flatten)]
     kept: Map<String, Value>,
 }
@@ -281,12 +281,12 @@ impl ExportJson {
     }
 }
 
-/// A provider that one can sign in by.
+/// A sign-in provider.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ProviderJson {
-    /// In paths: a browser begins at `/login/by/{name}`.
+    /// The name in paths: a browser starts at `/login/by/{name}`.
     name: String,
-    /// What it is called.
+    /// The displayed name.
     title: String,
     issuer: String,
 }
@@ -298,17 +298,17 @@ impl From<Provider> for ProviderJson {
     }
 }
 
-/// The providers that one can sign in by.
+/// The sign-in providers.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ProvidersJson {
     pub(super) providers: Vec<ProviderJson>,
 }
 
-/// Who somebody is to a provider, by which their account is opened.
+/// A provider identity that can sign in to the account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct LinkedJson {
     issuer: String,
-    /// What the provider calls them.
+    /// The id of the user at the provider.
     subject: String,
     #[schema(value_type = String)]
     linked_at: Timestamp,
@@ -321,7 +321,7 @@ impl From<LinkedIdentity> for LinkedJson {
     }
 }
 
-/// By whom an account is opened whom a provider knows.
+/// The provider identities linked to an account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct LinkedListJson {
     pub(super) linked: Vec<LinkedJson>,

@@ -1,4 +1,4 @@
-//! The file of all that is kept about somebody: what there may be much of is read while it is sent.
+//! The account export. Large parts are streamed while they are read.
 
 use std::{future::ready, time::Duration};
 
@@ -19,14 +19,14 @@ use lodge_domain::{
 use super::{app::AccountsApp, dto::ExportJson};
 use crate::{answers::private, edge::address::Client, error::HttpResult, kept::Kept};
 
-/// How long one may take; its place is somebody else's then.
+/// The time limit of one export, after which its slot is free.
 const TIME_MAX: Duration = Duration::from_mins(10);
 
 const AS_A_FILE: HeaderValue = HeaderValue::from_static("attachment; filename=\"account.json\"");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The file. What is not sent whole is broken off.
+/// Responds with the export; an incomplete one is aborted.
 pub(super) async fn exported(
     app: &AccountsApp,
     session: SessionDigest,
@@ -45,7 +45,7 @@ pub(super) async fn exported(
     Ok(response)
 }
 
-/// An object with more fields at its end.
+/// Appends fields to a JSON object.
 fn whole(
     mut object: String,
     more: Vec<BoxStream<'static, Result<Bytes>>>,
@@ -55,7 +55,7 @@ fn whole(
     stream::once(ready(Ok(object.into()))).chain(stream::iter(more).flatten()).chain(end)
 }
 
-/// One of them: a list of what an app keeps.
+/// Formats the data of one app as a field with a list.
 fn part(kept: &dyn Kept, account: AccountId) -> BoxStream<'static, Result<Bytes>> {
     let begin = stream::once(ready(Ok(Bytes::from(format!(",\"{}\":[", kept.name())))));
     let mut comma = "";
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// Something of which so many pages are kept, or that cannot be read on.
+    /// Data with these pages; `Err` is a read failure.
     struct Pages(Vec<Result<Vec<Value>, ()>>);
 
     impl Kept for Pages {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_whole_however_much_is_kept_and_fails_where_that_cannot_be_read() {
+    async fn an_export_contains_all_pages_or_fails() {
         for pages in
             [vec![], vec![vec![]], vec![vec![json!(1), json!({})], vec![], vec![json!("]")]]]
         {

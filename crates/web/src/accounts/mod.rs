@@ -11,13 +11,13 @@ mod providers;
 pub(crate) use self::{app::AccountsApp, pages::start, picture::may_come as may_bring_picture};
 use crate::{pages::Menu, routes::Routes};
 
-/// Where the app leads people.
+/// The menu entries of accounts.
 pub(crate) const MENU: Menu = Menu { app: "accounts", entries: &[("/account", "Account")] };
 
-/// The app's routes.
+/// The routes of accounts.
 pub(crate) fn routes() -> Routes<AccountsApp> {
     Routes::default()
-        .tag("accounts", "People: making an account, signing in, and what is one's own.")
+        .tag("accounts", "Accounts: sign-up, sign-in, sessions, profile and personal data.")
         .merge(api::routes())
         .merge(pages::routes())
         .merge(picture::routes())

@@ -1,4 +1,4 @@
-//! The app's pages. Handlers read the request, call the service, and fill a template.
+//! The pages of accounts. Handlers parse the request, call the service, and render a template.
 
 mod account;
 mod check;
@@ -45,7 +45,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::POST, "/admin/accounts/{username}", somebody::change)
 }
 
-/// The start page, where no other app has one: one's account.
+/// The start page, if no other app provides one: redirects to the account page.
 pub(crate) fn start() -> Routes<AccountsApp> {
     Routes::default().on(Method::GET, "/", || async { go_to("/account") })
 }

@@ -1,4 +1,4 @@
-//! Pictures: sent, taken away, and shown to everybody.
+//! Account pictures: upload, removal and download.
 
 use axum::{Json, body::Body, extract::State, response::IntoResponse};
 use http::{HeaderMap, StatusCode};
@@ -19,14 +19,13 @@ use crate::{
     routes::Routes,
 };
 
-/// What has a name never changes. Browsers keep it; caches that many share do not, so that what was taken
-/// away is gone.
+/// A picture at a path never changes. Only browsers may cache it: a shared cache would keep serving removed pictures.
 const FOR_EVER: &str = "private, max-age=31536000, immutable";
 
-/// Where somebody's own picture is sent.
+/// The path of picture uploads in the API.
 const MINE: &str = "/api/me/picture";
 
-/// Whether a request may bring a picture, and so take as long as one.
+/// Whether a request may be a picture upload, which gets more time.
 pub(crate) fn may_come(path: &str, headers: &HeaderMap) -> bool {
     path == MINE || is_form(headers)
 }
@@ -35,7 +34,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default().api(routes!(put)).api(routes!(take_away)).api(routes!(get))
 }
 
-/// Sets somebody's picture to the one in a file of theirs, which is let go of as soon as it is decoded.
+/// Sets the picture of an account. The upload is dropped as soon as it is decoded, to free its memory budget.
 pub(crate) async fn set(
     app: &AccountsApp,
     session: SessionDigest,
@@ -47,18 +46,18 @@ pub(crate) async fn set(
     Ok(app.pictures.set(session, me, picture).await?)
 }
 
-/// Set one's picture.
+/// Set your picture.
 ///
-/// It is cut to the square in its middle and made anew, at 256 and at 64 pixels a side: nothing else of the
-/// file is kept, such as where it was taken. Of an animation the first frame is taken.
+/// The picture is cropped to its central square and encoded again with sides of 256 and 64 pixels. Metadata, such as
+/// the location, is dropped. Of an animation, the first frame is used.
 #[utoipa::path(put, path = "/api/me/picture", operation_id = "set_picture", tag = "accounts",
     request_body(content = String, content_type = "application/octet-stream", description = "The bytes of a JPEG, PNG, WebP or GIF"),
-    responses((status = 200, body = AccountJson), (status = 400, description = "It cannot be taken; the answer says why"), (status = 401, description = "The session is not known, or has ended"),
-        (status = 413, description = "It is longer than is taken here"), (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Too many pictures wait; see Retry-After")),
+    responses((status = 200, body = AccountJson), (status = 400, description = "Not an acceptable picture; `detail` says why"), (status = 401, description = "The session is unknown or has ended"),
+        (status = 413, description = "The picture is too large"), (status = 429, description = "Too many uploads; see Retry-After"), (status = 503, description = "Too many pictures are being processed; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let session = asked.session()?;
-    // Before the body is read, which may be long.
+    // Authenticates before the body is read, which may be large.
     let me = app.accounts.who(session).await?;
     app.uploads.admit(asked.client)?;
     let upload = app.uploads.read(asked.client, body, 0).await?;
@@ -66,19 +65,19 @@ pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body
     Ok(private(Json(AccountJson::from(&account))))
 }
 
-/// Take one's picture away.
+/// Remove your picture.
 #[utoipa::path(delete, path = "/api/me/picture", operation_id = "take_picture_away", tag = "accounts",
-    responses((status = 204, description = "There is none any more"), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 204, description = "The picture is removed, if there was one"), (status = 401, description = "The session is unknown or has ended")),
     security(("session" = [])))]
 pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     app.pictures.take_away(asked.session()?).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// A picture, in one of its sizes. What is at one place never changes.
+/// Get a picture in one of its sizes. The picture at a path never changes.
 #[utoipa::path(get, path = "/-/pictures/{id}/{size}", operation_id = "picture", tag = "accounts",
-    params(("id" = String, Path, description = "As the account says it"), ("size" = u32, Path, description = "256 or 64: pixels a side")),
-    responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "There is no such picture")))]
+    params(("id" = String, Path, description = "From the `picture` of an account"), ("size" = u32, Path, description = "256 or 64, in pixels")),
+    responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "No such picture")))]
 pub(crate) async fn get(
     State(app): State<AccountsApp>,
     Segment((id, size)): Segment<(String, String)>,

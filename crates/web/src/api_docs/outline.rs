@@ -1,28 +1,28 @@
-//! The `OpenAPI` document as a page shows it: groups of operations, with fields and an example each.
+//! The `OpenAPI` document as groups of operations, each with its fields and an example, for the page.
 
 use std::{collections::HashSet, iter};
 
 use serde_json::Value;
 
-/// Where a body of lines says what each of them is, of which the schema of the whole knows nothing.
+/// The extension with the schema of one line, for bodies of lines; the schema of the body does not describe it.
 pub(crate) const LINE_SCHEMA: &str = "x-line-schema";
 
-/// Operations that belong together.
+/// The operations of one tag.
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) about: String,
     pub(super) operations: Vec<Operation>,
 }
 
-/// One thing that can be asked for.
+/// An operation: method and path.
 pub(super) struct Operation {
-    /// Its place on the page.
+    /// The anchor on the page.
     pub(super) id: String,
     pub(super) method: String,
     pub(super) path: String,
     pub(super) title: String,
     pub(super) about: String,
-    /// Which keys open it, in words.
+    /// The accepted keys, in words.
     pub(super) keys: &'static str,
     pub(super) parameters: Vec<Field>,
     pub(super) body: Vec<Field>,
@@ -33,20 +33,20 @@ pub(super) struct Operation {
 /// A parameter, or a field of a body.
 pub(super) struct Field {
     pub(super) name: String,
-    /// Where it stands, or of what type it is.
+    /// The location of a parameter, or the type of a field.
     pub(super) kind: String,
     pub(super) required: bool,
     pub(super) about: String,
 }
 
-/// What may come back.
+/// A response.
 pub(super) struct Answer {
     pub(super) status: String,
     pub(super) about: String,
     pub(super) fields: Vec<Field>,
 }
 
-/// Which keys open anything.
+/// Returns the names of the security schemes in use.
 pub(super) fn keys_used(document: &Value) -> HashSet<&str> {
     let paths = document["paths"].as_object().into_iter().flatten();
     let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
@@ -54,13 +54,13 @@ pub(super) fn keys_used(document: &Value) -> HashSet<&str> {
     ways.flat_map(|way| way.as_object().into_iter().flatten()).map(|(name, _)| &**name).collect()
 }
 
-/// What is said of each key.
+/// Returns the descriptions of the security schemes.
 pub(super) fn keys(document: &Value) -> Vec<String> {
     let schemes = document["components"]["securitySchemes"].as_object().into_iter().flatten();
     schemes.map(|(_, scheme)| text(&scheme["description"])).collect()
 }
 
-/// The groups in the order of their tags, operations in the order of their paths.
+/// Returns the groups in tag order, with their operations in path order.
 pub(super) fn groups(document: &Value, base_url: &str) -> Vec<Group> {
     let tags = document["tags"].as_array().map_or(&[][..], Vec::as_slice);
     let groups = tags.iter().map(|tag| Group {
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether nothing is needed, and whether there are such ways to open it.
+    /// Returns whether no key is needed, and whether each of the schemes `names` is accepted.
     fn ways<const N: usize>(&self, names: [&str; N]) -> (bool, [bool; N]) {
         let Some(ways) = self.operation["security"].as_array() else { return (true, [false; N]) };
         let open = ways.iter().any(|way| way.as_object().is_some_and(serde_json::Map::is_empty));
@@ -122,19 +122,19 @@ impl<'a> Reader<'a> {
     fn keys(&self, method: &str) -> &'static str {
         match (self.ways(["gate"]), method) {
             ((true, [true]), "get") => {
-                return "Nothing is needed; with a gate's key the answer says more of its events.";
+                return "No key needed; with a gate's key the response has more details on the events of the gate.";
             }
             ((true, [true]), _) => {
-                return "With a gate's key it is the gate's; whether it works without is this deployment's choice.";
+                return "With a gate's key the rides belong to the gate; whether the key is required depends on the server.";
             }
             _ => {}
         }
         match self.ways(["api_key", "manage_key", "session"]) {
             (true, [true, true, _]) => {
-                "Nothing is needed; with the link's manage key, or its owner's API key or session, the answer says more."
+                "No key needed; with the link's manage key, or its owner's API key or session, the response has more fields."
             }
             (true, [true, false, _]) => {
-                "With an API key or a session the link is yours; whether it works without is this deployment's choice."
+                "With an API key or a session the link is yours; whether one is required depends on the server."
             }
             (false, [true, true, _]) => {
                 "Needs the link's manage key, or its owner's API key or session."
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         self.operation["parameters"].as_array().into_iter().flatten()
     }
 
-    /// What is said of a parameter, and how it is written.
+    /// Describes a parameter and gives an example.
     fn about_parameter(&self, parameter: &'a Value) -> String {
         let example = written(&parameter["example"]).map(|example| format!("such as `{example}`"));
         let said = self.about(&parameter["description"], &parameter["schema"]);
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// What is said of something, and which values there are if they have names.
+    /// Returns a description with the values of an enum, if any.
     fn about(&self, said: &'a Value, schema: &'a Value) -> String {
         let schema = self.resolve(self.item(schema).unwrap_or(schema));
         let names = schema["enum"].as_array().into_iter().flatten();
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What an array is of.
+    /// Returns the item schema of an array.
     fn item(&self, schema: &'a Value) -> Option<&'a Value> {
         self.resolve(schema).get("items")
     }
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
     fn answers(&self) -> Vec<Answer> {
         let answers = self.operation["responses"].as_object().into_iter().flatten();
         let answer = |(status, answer): (&String, &'a Value)| {
-            // Failures have one form in a whole group, which says so.
+            // All failures of a group have one format, described with the group.
             let schema = self.schema_of(answer).filter(|_| status.as_str() < "400");
             let said = schema.map_or(&Value::Null, |schema| &schema["description"]);
             let media = answer["content"].as_object().and_then(|content| content.keys().next());
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
         answers.map(answer).collect()
     }
 
-    /// The schema of a body, or of each of its lines, whatever its media type.
+    /// Returns the schema of a body, or of each of its lines, for any media type.
     fn schema_of(&self, body: &'a Value) -> Option<&'a Value> {
         let media = body["content"].as_object()?.values().next()?;
         let schema = media.get(LINE_SCHEMA).or_else(|| media.get("schema"))?;
@@ -214,12 +214,12 @@ impl<'a> Reader<'a> {
         target.unwrap_or(schema)
     }
 
-    /// The fields of an object, those of its parts and of the objects in it included.
+    /// Returns the fields of an object, including those of composed and nested schemas.
     fn fields(&self, schema: Option<&'a Value>) -> Vec<Field> {
         schema.map_or_else(Vec::new, |schema| self.fields_below("", schema))
     }
 
-    /// The same, with what stands before their names.
+    /// The same, with the prefix `place` before the names.
     fn fields_below(&self, place: &str, schema: &'a Value) -> Vec<Field> {
         let schema = self.resolve(schema);
         let parts = ["allOf", "oneOf"].iter().filter_map(|name| schema[name].as_array()).flatten();
@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A command that does it, with the examples that the document has.
+    /// Returns a curl command with the examples of the document.
     fn curl(&self, path: &str, method: &str, base_url: &str) -> String {
         let flags = match method {
             "get" if path.starts_with("/api/") => String::new(),
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// The path, its parameters replaced by what they could be.
+    /// Replaces the path parameters by their examples.
     fn filled(&self, path: &str) -> String {
         let parameters = self.all_parameters().filter(|parameter| parameter["in"] == "path");
         parameters.fold(path.to_owned(), |path, parameter| {
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
         if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
     }
 
-    /// The key that is needed, or is named before the way without one.
+    /// Returns a placeholder for the required key, or for an optional gate key that is listed first.
     fn key(&self) -> Option<&'static str> {
         if self.operation["security"][0].get("gate").is_some() {
             return Some("lodge_gate_…");
@@ -310,13 +310,13 @@ impl<'a> Reader<'a> {
         let header = format!(" \\\n  -H 'Content-Type: {kind}' \\\n ");
         match (kind.as_str(), media["example"].as_str()) {
             ("application/octet-stream", _) => " \\\n  --data-binary @FILE".to_owned(),
-            // -d would take the ends of the lines away, if it read them from a file.
+            // -d strips newlines when it reads a file.
             (_, Some(lines)) => format!("{header} --data-binary @- <<'END'\n{lines}END"),
             (_, None) => format!("{header} -d '{}'", self.example(&media["schema"])),
         }
     }
 
-    /// An object of those properties that are required, or have an example.
+    /// Returns an object of the properties that are required or have an example.
     fn example(&self, schema: &'a Value) -> String {
         let schema = self.resolve(schema);
         if schema["type"] == "array" {
@@ -336,7 +336,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An object's properties, the required ones first.
+/// Returns the properties of an object, required ones first.
 fn properties(schema: &Value) -> Vec<(&String, &Value)> {
     let mut properties: Vec<_> = schema["properties"].as_object().into_iter().flatten().collect();
     properties.sort_by_key(|(name, _)| !is_required(schema, name));
@@ -347,12 +347,12 @@ fn is_required(schema: &Value, name: &str) -> bool {
     schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
 }
 
-/// Documentation in parts, those between backticks marked as code.
+/// Splits text at backticks; the flag marks code.
 pub(super) fn prose(text: &str) -> Vec<(bool, &str)> {
     text.split('`').enumerate().map(|(index, part)| (index % 2 == 1, part)).collect()
 }
 
-/// A value as it is written in a URL; a list with commas.
+/// Formats a value for a URL; a list is joined with commas.
 fn written(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,

@@ -1,32 +1,32 @@
-//! Whom a request comes from, as far as limits are concerned.
+//! The client of a request, as rate limits count it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 
-/// Whoever is at the other end of the connection.
+/// The remote address of the connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
 impl Peer {
-    /// Whether it is a proxy whose word counts: one on this machine.
+    /// Whether the peer is a trusted proxy: one on loopback.
     pub(crate) fn is_trusted(self) -> bool {
         self.0.ip().to_canonical().is_loopback()
     }
 }
 
-/// The client behind a request.
+/// The client of a request, behind any trusted proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Client {
-    /// Somebody on this very machine, with no proxy between: not limited.
+    /// A process on this machine, without a proxy; not limited.
     Local,
-    /// Somebody elsewhere.
+    /// A remote address.
     Remote(IpAddr),
 }
 
 impl Client {
-    /// Reads the client out of the connection and, where the peer is loopback and so a trusted proxy,
-    /// out of what that proxy appended last to `X-Forwarded-For` or `Forwarded` (RFC 7239).
+    /// Returns the peer or, behind a trusted (loopback) proxy, the last address in `X-Forwarded-For` or, without one,
+    /// `Forwarded` (RFC 7239), which that proxy appended.
     pub(crate) fn of(peer: SocketAddr, headers: &HeaderMap) -> Self {
         let peer = peer.ip().to_canonical();
         if !peer.is_loopback() {
@@ -35,12 +35,12 @@ impl Client {
         let appended = last_forwarded_for(headers).or_else(|| last_forwarded(headers));
         match appended {
             None => Self::Local,
-            // An unreadable address is still not this machine's.
+            // An unreadable address is limited by the address of the proxy, not exempt.
             Some(text) => Self::Remote(parse_address(&text).unwrap_or(peer)),
         }
     }
 
-    /// What limits are kept by: an IPv4 address, or the /64 network that one IPv6 subscriber has.
+    /// Returns the key of rate limits: an IPv4 address or the /64 of an IPv6 address; `None` is not limited.
     pub(crate) fn limited_by(self) -> Option<IpAddr> {
         match self {
             Self::Local => None,
@@ -69,7 +69,7 @@ fn last_forwarded(headers: &HeaderMap) -> Option<String> {
     Some(by_for.map_or_else(String::new, |(_, value)| value.trim().trim_matches('"').to_owned()))
 }
 
-/// An address, perhaps with a port, perhaps in brackets.
+/// Parses an address with an optional port and optional brackets.
 fn parse_address(text: &str) -> Option<IpAddr> {
     let brackets = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let bare = brackets.map_or(text, |(inside, _)| inside);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_loopback_peer_may_speak_for_others() {
+    fn only_a_loopback_peer_is_a_trusted_proxy() {
         assert_eq!(client("127.0.0.1:5", "", ""), Client::Local);
         assert_eq!(client("[::1]:5", "", ""), Client::Local);
         assert_eq!(client("192.0.2.1:5", "x-forwarded-for", "198.51.100.1"), remote("192.0.2.1"));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_proxy_appended_last_counts_whatever_the_client_claimed() {
+    fn the_address_appended_last_wins_over_what_the_client_sent() {
         assert_eq!(
             client("127.0.0.1:5", "x-forwarded-for", "127.0.0.1, 198.51.100.1"),
             remote("198.51.100.1")
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(
             client("127.0.0.1:5", "x-forwarded-for", "nonsense"),
             remote("127.0.0.1"),
-            "limited, not free"
+            "limited, not exempt"
         );
     }
 

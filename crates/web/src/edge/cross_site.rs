@@ -1,11 +1,10 @@
-//! Requests that another site's page makes a visitor's browser send are refused, unless they only
-//! read. The browser says where a request comes from (`Sec-Fetch-Site`, or `Origin`); programs that
-//! are no browsers say neither, and carry no cookies that could be abused.
+//! Cross-site request forgery protection: writes that a page of another site makes a browser send are refused. The
+//! browser names the source in `Sec-Fetch-Site` or `Origin`; other programs send neither, and no cookies either.
 
 use http::{HeaderMap, Method, Uri, header};
 use lodge_domain::{Error, Result};
 
-/// Refuses a request that changes something and comes from another site.
+/// Refuses a write that comes from another site.
 pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return Ok(());
@@ -18,11 +17,11 @@ pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(
     if same_site {
         Ok(())
     } else {
-        Err(Error::forbidden("this request came from a page of another site"))
+        Err(Error::forbidden("requests from pages of other sites cannot make changes"))
     }
 }
 
-/// Whether a browser says that a page of another site leads here. One that does not say it is believed.
+/// Whether the browser says that the request comes from another site. Without `Sec-Fetch-Site` it is allowed.
 pub(crate) fn is_from_elsewhere(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site");
     site.is_some_and(|site| matches!(site.as_bytes(), b"cross-site" | b"same-site"))
@@ -54,10 +53,7 @@ mod tests {
     #[test]
     fn another_sites_page_cannot_change_anything() {
         assert!(!post(&[("sec-fetch-site", "cross-site")]));
-        assert!(
-            !post(&[("sec-fetch-site", "same-site")]),
-            "a neighbour under the same domain is another site"
-        );
+        assert!(!post(&[("sec-fetch-site", "same-site")]), "a sibling domain is another site");
         assert!(!post(&[("origin", "https://evil.example"), ("host", "go.example")]));
         assert!(!post(&[("origin", "null"), ("host", "go.example")]));
         assert!(!post(&[
@@ -68,14 +64,14 @@ mod tests {
     }
 
     #[test]
-    fn our_own_pages_and_programs_can() {
+    fn our_own_pages_and_programs_can_make_changes() {
         assert!(post(&[("sec-fetch-site", "same-origin")]));
         assert!(post(&[("origin", "https://go.example"), ("host", "go.example")]));
         assert!(post(&[("host", "go.example")]));
     }
 
     #[test]
-    fn reading_is_free() {
+    fn cross_site_reads_are_allowed() {
         let headers = HeaderMap::from_iter([(
             http::HeaderName::from_static("sec-fetch-site"),
             HeaderValue::from_static("cross-site"),

@@ -1,18 +1,18 @@
-//! How many of something each may have at once.
+//! A concurrency limit per key.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
 use lodge_domain::{Error, Result};
 use parking_lot::Mutex;
 
-/// What each has: of those who have any.
+/// A concurrency limit per key. Keys without permits use no memory.
 pub(crate) struct Each<K> {
     places: usize,
     retry_after: Duration,
     held: Mutex<HashMap<K, usize>>,
 }
 
-/// One of them, given back when it is dropped.
+/// A permit, returned when it is dropped.
 #[must_use]
 pub(crate) struct OneOf<K: Hash + Eq> {
     of: K,
@@ -20,12 +20,12 @@ pub(crate) struct OneOf<K: Hash + Eq> {
 }
 
 impl<K: Hash + Eq + Clone> Each<K> {
-    /// So many for each, and when to ask again who has them all.
+    /// Allows `places` permits for each key; a refusal carries `retry_after`.
     pub(crate) fn new(places: usize, retry_after: Duration) -> Arc<Self> {
         Arc::new(Self { places, retry_after, held: Mutex::default() })
     }
 
-    /// Takes one; [`Error::TooMany`] if `of` has all that they may.
+    /// Takes a permit; [`Error::TooMany`] if the key `of` has all of its permits.
     pub(crate) fn take(self: &Arc<Self>, of: K) -> Result<OneOf<K>> {
         let mut held = self.held.lock();
         let count = held.entry(of.clone()).or_default();
@@ -36,7 +36,7 @@ impl<K: Hash + Eq + Clone> Each<K> {
         Ok(OneOf { of, each: Arc::clone(self) })
     }
 
-    /// How many have any.
+    /// Returns the number of keys with permits.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.held.lock().len()

@@ -1,15 +1,15 @@
-//! The headers that every page and answer carries so that a browser trusts it with little.
+//! The security headers of all responses.
 
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, header};
 
-/// What pages may load and do: nothing but our own style, script and images.
+/// The Content-Security-Policy of pages: only our own styles, scripts and images.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// The same for a form whose answer may be a redirect to any site, which browsers hold `form-action`
-/// against.
+/// The same for pages with a form whose response may redirect to another site: browsers apply `form-action` to
+/// redirects, too.
 pub(crate) const POLICY_FORM_LEADS_AWAY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self' http: https:; base-uri 'none'; frame-ancestors 'none'",
 );
@@ -18,12 +18,11 @@ const NOT_KEPT: HeaderValue = HeaderValue::from_static("no-store");
 
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// Adds them, where a route has not chosen its own.
+/// Adds the headers that the route has not set itself.
 pub(crate) fn add(response: &mut Response, over_tls: bool) {
     add_transport(response, over_tls);
     if response.status().is_redirection() {
-        // Nothing in it to guard; and a Referrer-Policy would hide from a link's target where its
-        // visitors come from.
+        // A redirect has no content to protect, and a Referrer-Policy would hide the referrer from a link's target.
         response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NOT_KEPT);
         return;
     }
@@ -43,7 +42,7 @@ pub(crate) fn add(response: &mut Response, over_tls: bool) {
     }
 }
 
-/// Adds what every answer carries, redirects too.
+/// Adds the headers that redirects carry, too.
 pub(crate) fn add_transport(response: &mut Response, over_tls: bool) {
     if over_tls {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: read here, kept by the store with the write that it guards.
+//! Parses `Idempotency-Key`. The store saves the key together with the write that it guards.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use jiff::Timestamp;
@@ -7,12 +7,12 @@ use lodge_domain::{Attempt, Error, Result};
 /// The request header (`draft-ietf-httpapi-idempotency-key-header`).
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What an answer carries that was not computed anew.
+/// The header of a replayed response.
 pub(crate) const REPLAYED: (HeaderName, HeaderValue) =
     (HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
 
-/// The attempt that a request is, if it carries a key: bound to the caller, the method, the route, and
-/// all that the request says (`said`, path parameters included).
+/// Returns the idempotency key of a request, if any, bound to the caller, the method, the route, and the content of the
+/// request (`said`, path parameters included).
 pub(crate) fn attempt(
     headers: &HeaderMap,
     caller: &str,
@@ -25,12 +25,12 @@ pub(crate) fn attempt(
     Attempt::new(&[caller, method.as_str(), route], key, &said.join(&0), at).map(Some)
 }
 
-/// The key, if a request carries one; what it may be is for whoever reads it to say.
+/// Returns the raw key, if any; the caller of this function checks length and characters.
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>> {
     let mut keys = headers.get_all(HEADER).iter();
     let Some(key) = keys.next() else { return Ok(None) };
     if keys.next().is_some() {
-        return Err(Error::invalid("Idempotency-Key", "was sent twice"));
+        return Err(Error::invalid("Idempotency-Key", "must be sent only once"));
     }
     key.to_str().map(Some).map_err(|_| {
         Error::invalid("Idempotency-Key", "must be 1 to 128 printable ASCII characters")

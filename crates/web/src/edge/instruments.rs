@@ -1,11 +1,11 @@
-//! What is measured of every request.
+//! Request metrics.
 
 use std::time::Instant;
 
 use http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 
-/// The upper bounds of latency buckets, in seconds.
+/// The upper bounds of the latency buckets, in seconds.
 pub const LATENCY_BUCKETS: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0,
 ];
@@ -25,7 +25,7 @@ pub fn request(method: &Method, route: &str, status: StatusCode, began: Instant)
         .record(began.elapsed());
 }
 
-/// The instruments of the redirect that needs no router, looked up once.
+/// The metrics of redirects on the fast path, looked up once.
 #[derive(Clone)]
 pub struct RedirectInstruments {
     /// Of 301, 302, 307 and 308.
@@ -34,7 +34,7 @@ pub struct RedirectInstruments {
 }
 
 impl RedirectInstruments {
-    /// Registers them, so the recorder must be in place.
+    /// Registers the metrics; the recorder must already be installed.
     pub fn register() -> Self {
         Self {
             requests: [StatusCode::MOVED_PERMANENTLY, StatusCode::FOUND, StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT]
@@ -52,7 +52,7 @@ impl RedirectInstruments {
     }
 }
 
-/// Methods are a label, so a client may not invent them.
+/// Maps unknown methods to `other`, so that clients cannot create labels.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,7 +1,7 @@
-//! Threads on which connections are served.
+//! Threads that serve connections.
 //!
-//! A connection stays on one thread for its life: its requests are small, and between threads that
-//! share them the wake-ups and locks cost more than the work that is shared.
+//! A connection stays on one thread: its requests are small, and with work stealing the wake-ups and locks would cost
+//! more than the work that is shared.
 
 use std::{
     io,
@@ -12,8 +12,8 @@ use std::{
 use tokio::runtime::{Builder, Handle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// One thread for each core, each with a runtime of its own. What still runs there when this is dropped
-/// is dropped with it.
+/// One thread per core, each with a current-thread runtime. Dropping it drops the tasks that still run and joins the
+/// threads.
 pub struct Lanes {
     handles: Vec<Handle>,
     turn: usize,
@@ -23,11 +23,11 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Starts them.
+    /// Starts the threads.
     ///
     /// # Errors
     ///
-    /// When the machine refuses a thread.
+    /// Fails if the operating system refuses a thread or a runtime.
     pub fn start() -> io::Result<Self> {
         let stop = CancellationToken::new();
         let mut lanes = Self {
@@ -48,12 +48,12 @@ impl Lanes {
         Ok(lanes)
     }
 
-    /// The runtime of the caller alone, for a listener that is not asked much.
+    /// Uses only the current runtime, for a listener with little traffic.
     pub fn here() -> Self {
         Self { handles: vec![Handle::current()], turn: 0, stop: None, threads: vec![] }
     }
 
-    /// Each in turn.
+    /// Returns the next runtime, round-robin.
     pub(crate) fn next(&mut self) -> &Handle {
         self.turn = (self.turn + 1) % self.handles.len();
         &self.handles[self.turn]

@@ -1,4 +1,4 @@
-//! Limits: per client address, for what is costly or can be abused; and for everybody together.
+//! Rate limits: per client address, for costly or abusable requests, and for all clients together.
 
 use std::{
     hash::Hash,
@@ -20,10 +20,10 @@ use parking_lot::Mutex;
 use super::address::Client;
 use crate::error::Problem;
 
-/// Addresses, or people, that are remembered at once; past that the longest unseen is forgotten.
+/// The keys of one limit in memory; past this the least recently used is evicted.
 const REMEMBERED_MAX: u64 = 100_000;
 
-/// Lets each of many do a thing so often a minute (GCRA), all of a minute's share at once if they like.
+/// A rate limit per key (GCRA). The burst is the share of one minute.
 pub(crate) struct Shares<K> {
     quota: Quota,
     clock: DefaultClock,
@@ -31,10 +31,10 @@ pub(crate) struct Shares<K> {
 }
 
 impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
-    /// A limit of `per_minute`; with 0 nothing is limited.
+    /// A limit of `per_minute`; `None` for 0, which is no limit.
     pub(crate) fn per_minute(per_minute: u32) -> Option<Self> {
         let quota = Quota::per_minute(NonZeroU32::new(per_minute)?);
-        // Least recently used: to refuse new ones a place would leave them unlimited.
+        // LRU: a policy that rejects new entries would leave new keys unlimited.
         let table = Cache::builder()
             .eviction_policy(EvictionPolicy::lru())
             .max_capacity(REMEMBERED_MAX)
@@ -43,10 +43,10 @@ impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
         Some(Self { quota, clock: DefaultClock::default(), table })
     }
 
-    /// Takes one from somebody's share, or says when there is one again.
+    /// Takes one unit from the share of a key; [`Error::TooMany`] says when to retry.
     pub(crate) fn take_one(&self, of: K) -> Result<()> {
-        // A share is never less than one.
-        self.take_some(of, NonZeroU32::MIN, |_| Error::internal("a share of nothing"))
+        // A share is at least 1.
+        self.take_some(of, NonZeroU32::MIN, |_| Error::internal("a rate limit with a share of 0"))
     }
 
     fn take_some(
@@ -67,17 +67,17 @@ impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
     }
 }
 
-/// The same for client addresses.
+/// A rate limit per client address.
 pub(crate) type AddressLimit = Shares<IpAddr>;
 
 impl AddressLimit {
-    /// Takes one from the client's share, or says when there is one again.
+    /// Takes one unit from the client's share; [`Error::TooMany`] says when to retry.
     pub(crate) fn take(&self, client: Client) -> Result<()> {
         client.limited_by().map_or(Ok(()), |address| self.take_one(address))
     }
 
-    /// Takes `count`, all of them or none. More than a whole share is never to be had: `too_many` says so,
-    /// of how many there are in one.
+    /// Takes `count` units, all or none. A `count` above the whole share can never succeed: `too_many` makes the error
+    /// from the size of a share.
     pub(crate) fn take_many(
         &self,
         client: Client,
@@ -91,35 +91,34 @@ impl AddressLimit {
     }
 }
 
-/// How much of what was not taken may be taken later: this time's share.
+/// The unused time that may be taken later: the burst, in time.
 const SAVED: Duration = Duration::from_millis(100);
 
-/// How long the rest may be kept out by those that are let in at once, in seconds.
+/// The longest time that one batch may occupy in advance, in seconds.
 const AHEAD_MAX_S: u32 = 10;
 
-/// Lets everybody together do a thing so often a second, a tenth of a second's share at once if it was not
-/// taken before. Whoever comes with many, while one may come, gets in with all of them, and nobody else until
-/// their time has passed: so neither those who come with many nor those who come with one wait for ever, as
-/// with a limiter that lets in at once what it has saved and no more.
+/// A rate limit for all clients together, with a burst of a tenth of a second. A batch is admitted whole as soon as one
+/// unit is free, and the next request waits until the share of the batch has passed. So neither batches nor single
+/// requests starve, as batches would in a limiter that admits no more than its saved burst.
 pub(crate) struct RateLimit {
     per_second: NonZeroU32,
-    /// When the share of all that were let in has passed.
+    /// The time at which all admitted units are paid for.
     free_at: Mutex<Option<Instant>>,
 }
 
 impl RateLimit {
-    /// A limit of `per_second`; with 0 nothing is limited.
+    /// A limit of `per_second`; `None` for 0, which is no limit.
     pub(crate) fn per_second(per_second: u32) -> Option<Self> {
         Some(Self { per_second: NonZeroU32::new(per_second)?, free_at: Mutex::default() })
     }
 
-    /// The most that are let in at once.
+    /// The largest batch that can be admitted.
     pub(crate) fn most(&self) -> u32 {
         self.per_second.get().saturating_mul(AHEAD_MAX_S)
     }
 
-    /// Takes `count`, all of them or none; or says when there will be one again. That somebody is refused is
-    /// what the limit is for, and no cause for the log.
+    /// Takes `count` units, all or none; the error says when to retry. A refusal is expected, so it has no cause for
+    /// the log.
     pub(crate) fn take(&self, count: u32) -> Result<(), Problem> {
         self.take_at(count, Instant::now())
     }
@@ -129,7 +128,8 @@ impl RateLimit {
         let mut free_at = self.free_at.lock();
         let from = free_at.map_or(saved, |free_at| free_at.max(saved));
         if from >= now {
-            let detail = "more is sent than is let in; try again shortly";
+            let detail =
+                "the rate limit of this server is exceeded; retry after the time in Retry-After";
             let retry_after = Some(from - now);
             let refused = Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail);
             return Err(Problem { retry_after, ..refused });
@@ -140,7 +140,7 @@ impl RateLimit {
     }
 }
 
-/// Takes from a limit, if there is one.
+/// Takes one unit from an optional limit.
 pub(crate) fn take(limit: Option<&AddressLimit>, client: Client) -> Result<()> {
     limit.map_or(Ok(()), |limit| limit.take(client))
 }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_together_gets_the_rate_and_a_tenth_of_a_second_at_once() {
+    fn all_clients_share_the_rate_with_a_burst_of_a_tenth_of_a_second() {
         let limit = RateLimit::per_second(20).unwrap();
         let begun = Instant::now();
         let taken_at = |ms| {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_let_in_together_and_the_others_when_their_time_has_passed() {
+    fn a_batch_is_admitted_whole_and_delays_the_next_requests() {
         let limit = RateLimit::per_second(20).unwrap();
         let begun = Instant::now();
         let take = |count, ms| limit.take_at(count, begun + Duration::from_millis(ms));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_limited_and_others_and_this_machine_are_not() {
+    fn a_limit_counts_per_address_and_not_for_loopback() {
         let limit = AddressLimit::per_minute(3).unwrap();
         let client = |text: &str| Client::Remote(text.parse().unwrap());
         for _ in 0..3 {

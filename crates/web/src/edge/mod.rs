@@ -1,4 +1,4 @@
-//! What every request passes through before it meets a route.
+//! Listeners, limits and middleware before the routes.
 
 pub(crate) mod address;
 pub(crate) mod cross_site;

@@ -1,17 +1,17 @@
-//! A name for every request: in its answer, in its log lines, in its error page.
+//! Request ids: in the response, the log lines and the error page.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The header that carries it, both ways.
+/// The header of the id, in requests and responses.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request's name: 16 hexadecimal digits, or what a trusted proxy called it.
+/// A request id: 16 hexadecimal digits, or the id that a trusted proxy sent.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(HeaderValue);
 
-/// Makes names that do not repeat while the process runs, and hardly ever across processes.
+/// Makes ids that are unique in the process and very likely unique across processes.
 #[derive(Debug)]
 pub(crate) struct RequestIds(AtomicU64);
 
@@ -22,7 +22,7 @@ impl Default for RequestIds {
 }
 
 impl RequestIds {
-    /// A new name.
+    /// Makes a new id.
     pub(crate) fn next(&self) -> RequestId {
         let number = scatter(self.0.fetch_add(1, Ordering::Relaxed));
         let mut digits = [b'0'; 16];
@@ -35,7 +35,7 @@ impl RequestIds {
         )
     }
 
-    /// The name that a trusted proxy gave, if it is a plain one, else a new one.
+    /// Returns the id from a trusted proxy if it has a plain form, else a new one.
     pub(crate) fn take(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
         let given = headers.get(HEADER).filter(|value| trusted && is_plain(value.as_bytes()));
         given.map_or_else(|| self.next(), |value| RequestId(value.clone()))
@@ -43,12 +43,12 @@ impl RequestIds {
 }
 
 impl RequestId {
-    /// As a header's value.
+    /// Returns the id as a header value.
     pub(crate) fn header_value(&self) -> HeaderValue {
         self.0.clone()
     }
 
-    /// As text.
+    /// Returns the id as text.
     pub(crate) fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }
@@ -60,8 +60,7 @@ impl std::fmt::Display for RequestId {
     }
 }
 
-/// Spreads a counter over all 64 bits, one to one (the finaliser of `SplitMix64`), so that names of
-/// neighbouring requests look nothing alike.
+/// A bijection on 64 bits (the finaliser of `SplitMix64`), so that consecutive ids look unrelated.
 fn scatter(counter: u64) -> u64 {
     let mut z = counter.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxys_name_is_kept_only_if_trusted_and_plain() {
+    fn a_proxys_id_is_kept_only_if_trusted_and_plain() {
         let ids = RequestIds::default();
         let mut headers = HeaderMap::new();
         headers.insert(HEADER, HeaderValue::from_static("abc-1"));

@@ -1,4 +1,4 @@
-//! The listener: every connection is counted, bounded and timed.
+//! The HTTP listener, with limits on connections and timeouts.
 
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -17,53 +17,51 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::lanes::Lanes;
 
-/// Bounds on connections.
+/// The limits of connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// Connections at once; one more is answered 503 and closed.
+    /// Concurrent connections; a further one gets 503 and is closed.
     pub connections_max: usize,
-    /// How long a request's head may take to come in, and how long a connection may idle.
+    /// The timeout of a request head, and of an idle connection.
     pub header_timeout: Duration,
-    /// How long a peer may take no byte of an answer.
+    /// The timeout of a write that makes no progress.
     pub write_timeout: Duration,
-    /// How long running requests may go on once the server shuts down.
+    /// The time that running requests have to finish at shutdown.
     pub grace: Duration,
 }
 
-/// Largest head of a request: room for an 8 KiB target with every byte percent-encoded, and a third of
-/// that for the headers.
+/// The largest request head, in bytes: an 8 KiB target with every byte percent-encoded, and a third of that for the
+/// headers.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 
-/// Connections that may wait for the accept loop, so that a rush of them is not met with lost packets;
-/// the kernel may bound it lower.
+/// The listen backlog, large enough that a burst of connections loses no packets; the kernel may cap it.
 const BACKLOG: u32 = 4096;
 
-/// Bytes that the kernel holds for a peer beyond what is on its way to it. Without this bound a peer that
-/// asks and does not read costs megabytes, and the time to write them.
+/// The unsent bytes that the kernel buffers per connection (`TCP_NOTSENT_LOWAT`). Without this limit a client that does
+/// not read costs megabytes, and the time to write them.
 const UNSENT_BYTES_MAX: u32 = 64 * 1024;
 
 const TOO_MANY_CONNECTIONS: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// Something that answers requests of one peer.
+/// A handler of all requests.
 pub trait Answer: Clone + Send + Sync + 'static {
-    /// Answers one request.
+    /// Handles one request of `peer`.
     fn answer(
         &self,
         peer: SocketAddr,
         request: Request<Incoming>,
     ) -> impl Future<Output = Response<Body>> + Send;
 
-    /// Ends the answers that would not end by themselves; asked for when the server stops, so that it need
-    /// not wait for them.
+    /// Ends endless responses; called at shutdown, so that the server need not wait for them.
     fn end_streams(&self) {}
 }
 
-/// Listens. What is set here, every accepted connection inherits.
+/// Binds a listener. Accepted connections inherit its socket options.
 ///
 /// # Errors
 ///
-/// When the address is taken or not this machine's.
+/// Fails if the address is in use or not local.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -73,7 +71,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Accepts and serves connections until `stop`, then lets what runs finish within the grace time.
+/// Serves connections until `stop`, then waits at most the grace time for running requests.
 pub async fn serve(
     listener: TcpListener,
     site: impl Answer,
@@ -92,21 +90,21 @@ pub async fn serve(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors, mostly: to go on at once would only spin.
-                tracing::warn!(%error, "a connection could not be accepted");
+                // Mostly out of file descriptors: an immediate retry would only spin.
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             }
         };
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            // A token of its own, so that connections do not meet at one lock at every wake-up.
+            // A child token per connection, so that wake-ups do not contend for one lock.
             let (site, limits, stop) = (site.clone(), limits.clone(), stop.child_token());
-            // Away from the accept loop's own runtime.
+            // Detaches the stream from the runtime of the accept loop.
             let stream = stream.into_std();
             let f = async move {
                 match stream.and_then(TcpStream::from_std) {
                     Ok(stream) => connection(stream, peer, site, limits, stop).await,
-                    Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
+                    Err(error) => tracing::warn!(%error, "cannot move a connection to its thread"),
                 }
                 drop(place);
             };
@@ -122,12 +120,12 @@ pub async fn serve(
     if timeout(limits.grace, connections.wait()).await.is_err() {
         tracing::warn!(
             open = connections.len(),
-            "connections were still busy at the end of the grace time"
+            "connections were still open at the end of the grace time"
         );
     }
 }
 
-/// Says 503 without waiting for anything.
+/// Writes 503 without blocking.
 fn refuse(stream: &TcpStream) {
     let _ = stream.try_write(TOO_MANY_CONNECTIONS);
 }
@@ -142,7 +140,7 @@ async fn connection(
     let gauge = metrics::gauge!("lodge_http_connections");
     gauge.increment(1);
     let mut first = [0];
-    // Nothing but its place is kept for a peer that says nothing.
+    // A peer that sends nothing occupies a slot but no buffers.
     let spoke = tokio::select! {
         biased;
         peeked = timeout(limits.header_timeout, stream.peek(&mut first)) => matches!(peeked, Ok(Ok(1))),

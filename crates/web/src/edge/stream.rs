@@ -1,5 +1,5 @@
-//! Answers that go on: server-sent events, until somebody ends them, and long bodies. What a peer may be slow in
-//! taking is the listener's to say, as of any answer.
+//! Long responses: server-sent events and streamed bodies. Slow readers are cut off by the write timeout of the
+//! listener, as for any response.
 
 use std::{convert::Infallible, future::ready, net::IpAddr, sync::Arc, time::Duration};
 
@@ -24,55 +24,54 @@ use super::{
     each::{Each, OneOf},
 };
 
-/// The longest that a stream says nothing: less than proxies wait, and than a page waits that wants to know
-/// whether somebody is still there.
+/// The heartbeat interval of an idle stream: less than the timeouts of proxies and of our pages.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
-/// Says no more than that somebody is there; a page hears it, as it would not hear a comment.
+/// A named event, not a comment: scripts cannot observe comments.
 const HEARTBEAT: Bytes = Bytes::from_static(b"event: heartbeat\ndata: {}\n\n");
 
-/// When to come back after an end, in milliseconds.
+/// The first bytes of a stream: clients reconnect after 2,000 ms.
 const BEGINNING: Bytes = Bytes::from_static(b"retry: 2000\n\n");
 
-/// What is given to a connection at once: less than its buffer begins with, 8 KiB.
+/// The largest part given to a connection at once: less than the initial size of its buffer, 8 KiB.
 const PART_BYTES: usize = 3 * 1024;
 
-/// When to ask again for a place.
+/// `Retry-After` when all slots are taken.
 pub(crate) const FULL_RETRY: Duration = Duration::from_secs(10);
 
-/// Not to be kept, and not to be held back by a proxy until there is more of it.
+/// The headers of an event stream: no caching, and no buffering in proxies.
 const HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
 ];
 
-/// How many streams of one kind there can be.
+/// The limits of one kind of stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    /// At once.
+    /// Concurrent streams.
     pub(crate) places: usize,
-    /// Of those, for one client address.
+    /// Concurrent streams of one client address.
     pub(crate) per_address: usize,
 }
 
-/// One in so many connections may be a stream, and of the streams one in so many may be an address's.
+/// Streams may use a tenth of the connections, and one address a tenth of the streams.
 const SHARE: usize = 10;
 
-/// The same where streams are what people come for.
+/// Where streams are the main traffic, they may use half of the connections.
 const LARGE_SHARE: usize = 2;
 
-/// Streams that an address may have, however few there are: people who look at a page from one place.
+/// The minimum per address, for several users behind one address.
 const PER_ADDRESS_MIN: usize = 4;
 
 impl Bounds {
-    /// Bounds that leave nine tenths of the connections for what ends by itself, and nine tenths of the places for
-    /// other addresses.
+    /// Limits that leave nine tenths of the connections for short requests, and nine tenths of the streams for other
+    /// addresses.
     pub(crate) fn among(connections: usize) -> Self {
         Self::of_places(connections / SHARE)
     }
 
-    /// The same, but that they leave half of the connections.
+    /// Limits that leave half of the connections for short requests.
     pub(crate) fn half_of(connections: usize) -> Self {
         Self::of_places(connections / LARGE_SHARE)
     }
@@ -83,7 +82,7 @@ impl Bounds {
     }
 }
 
-/// Places for streams of one kind.
+/// The slots for streams of one kind.
 pub(crate) struct Streams {
     places: Arc<Semaphore>,
     addresses: Arc<Each<IpAddr>>,
@@ -91,13 +90,13 @@ pub(crate) struct Streams {
     open: Gauge,
 }
 
-/// A place for one stream.
+/// A slot for one stream.
 pub(crate) struct Place {
     end: CancellationToken,
     held: Held,
 }
 
-/// Given back when it is dropped.
+/// Returns the slot when it is dropped.
 struct Held {
     _place: OwnedSemaphorePermit,
     _share: Option<OneOf<IpAddr>>,
@@ -105,24 +104,26 @@ struct Held {
 }
 
 impl Streams {
-    /// So many places; all streams end with `end`.
+    /// Makes slots within `bounds`, with the metric label `kind`; all streams end when `end` is cancelled.
     pub(crate) fn new(kind: &'static str, bounds: Bounds, end: CancellationToken) -> Self {
         let open = metrics::gauge!("lodge_http_streams", "kind" => kind);
         let places = Arc::new(Semaphore::new(bounds.places));
         Self { places, addresses: Each::new(bounds.per_address, FULL_RETRY), end, open }
     }
 
-    /// Takes a place.
+    /// Takes a slot.
     ///
     /// # Errors
     ///
-    /// [`Error::TooMany`] if the client has as many as one may, [`Error::Unavailable`] if there is none.
+    /// [`Error::TooMany`] if the client has used up its share, [`Error::Unavailable`] if no slot is free.
     pub(crate) fn place(&self, client: Client) -> Result<Place> {
-        // No address, no bound.
+        // Local clients have no limit per address.
         let share = client.limited_by().map(|of| self.addresses.take(of)).transpose()?;
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
-            Error::Unavailable { retry_after: FULL_RETRY, cause: "too many streams".into() }
-        })?;
+        let place =
+            Arc::clone(&self.places).try_acquire_owned().map_err(|_| Error::Unavailable {
+                retry_after: FULL_RETRY,
+                cause: "all slots for streams are taken".into(),
+            })?;
         self.open.increment(1);
         let held = Held { _place: place, _share: share, open: self.open.clone() };
         Ok(Place { end: self.end.clone(), held })
@@ -136,11 +137,11 @@ impl Drop for Held {
 }
 
 impl Place {
-    /// Answers with these events, each as [`event`] writes it.
+    /// Responds with events in the format of [`event`].
     pub(crate) fn answer(self, events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
         let Self { end, held } = self;
         let events = little_by_little(heard(events, SILENCE_MAX)).map(move |part| {
-            // Held as long as there may be another.
+            // Keeps the slot until the stream ends.
             let _ = &held;
             part
         });
@@ -149,8 +150,8 @@ impl Place {
         (HEADERS, Body::from_stream(parts)).into_response()
     }
 
-    /// A body of these parts. It is broken off, so that whoever reads it can tell that it is not whole, where a
-    /// part fails, at the end of all streams, and after `time_max`.
+    /// Makes a body of `parts`. It is aborted, so that the client can tell that it is incomplete, when a part fails, at
+    /// shutdown, and after `time_max`.
     pub(crate) fn body(
         self,
         parts: impl Stream<Item = Result<Bytes>> + Send + 'static,
@@ -159,8 +160,8 @@ impl Place {
         let Self { end, held } = self;
         let given_up = async move {
             tokio::select! {
-                () = end.cancelled() => "the server stops",
-                () = sleep(time_max) => "it took too long",
+                () = end.cancelled() => "the server is shutting down",
+                () = sleep(time_max) => "the response exceeded its time limit",
             }
         };
         let begun = (Box::pin(parts), Box::pin(given_up), held);
@@ -174,7 +175,7 @@ impl Place {
             match part? {
                 Ok(bytes) => Some((Ok(bytes), Some((parts, given_up, held)))),
                 Err(error) => {
-                    tracing::warn!(%error, "a long answer was broken off");
+                    tracing::warn!(%error, "a streamed response was aborted");
                     Some((Err(error), None))
                 }
             }
@@ -182,18 +183,18 @@ impl Place {
     }
 }
 
-/// An event as it goes over the wire; `data` is one line.
+/// Formats an event; `data` is one line.
 pub(crate) fn event(data: &str) -> Bytes {
     format!("data: {data}\n\n").into()
 }
 
-/// The same of a kind that has a name.
+/// Formats an event with a type.
 pub(crate) fn named_event(name: &str, data: &str) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
-/// The same in parts of [`PART_BYTES`] at most, and after so many bytes there is nothing for a moment. The connection
-/// copies what there is into a buffer until there is nothing, and keeps a buffer that has grown.
+/// Splits events into parts of at most [`PART_BYTES`] and yields after that many bytes. The connection copies all ready
+/// parts into one buffer, and never shrinks a buffer that has grown.
 fn little_by_little(
     events: impl Stream<Item = Bytes> + Send + 'static,
 ) -> impl Stream<Item = Bytes> + Send {
@@ -219,7 +220,7 @@ fn little_by_little(
     })
 }
 
-/// The events, and a sign of life wherever there is none for so long.
+/// Adds a heartbeat after every `silence_max` without an event.
 fn heard(
     events: impl Stream<Item = Bytes> + Send + 'static,
     silence_max: Duration,
@@ -253,7 +254,7 @@ mod tests {
 
     const DEADLINE: Duration = Duration::from_secs(30);
 
-    /// Answers everything with a stream of as much as is taken.
+    /// Responds to every request with an endless stream.
     #[derive(Clone)]
     struct Site {
         streams: Arc<Streams>,
@@ -313,7 +314,7 @@ mod tests {
         let (mut read, mut buffer) = (String::new(), [0; 1024]);
         while !read.contains(text) {
             let count = timeout(DEADLINE, stream.read(&mut buffer)).await.unwrap().unwrap();
-            assert!(count > 0, "it ended after {read}");
+            assert!(count > 0, "the stream ended after {read}");
             read.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
         }
         read
@@ -330,7 +331,7 @@ mod tests {
         timeout(DEADLINE, serving).await.unwrap().unwrap();
         let mut rest = String::new();
         timeout(DEADLINE, stream.read_to_string(&mut rest)).await.unwrap().unwrap();
-        assert!(rest.ends_with("0\r\n\r\n"), "it was not ended, but broken off: {rest:?}");
+        assert!(rest.ends_with("0\r\n\r\n"), "the stream was aborted, not ended: {rest:?}");
     }
 
     #[tokio::test]
@@ -340,18 +341,18 @@ mod tests {
         let lazy = ask(address).await;
         let began = Instant::now();
         while site.streams.places.available_permits() > 0 {
-            assert!(began.elapsed() < DEADLINE, "nobody was served");
+            assert!(began.elapsed() < DEADLINE, "no client was served");
             tokio::task::yield_now().await;
         }
         while site.streams.places.available_permits() == 0 {
-            assert!(began.elapsed() < DEADLINE, "nobody was cut off");
+            assert!(began.elapsed() < DEADLINE, "no client was cut off");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         drop(lazy);
     }
 
     #[tokio::test]
-    async fn past_the_last_place_there_is_none_until_a_reader_goes() {
+    async fn a_full_server_refuses_streams_until_a_reader_leaves() {
         let site = site(1, "{}", Duration::from_millis(5));
         let (address, _stop, _serving) = serve(&site);
         let mut first = ask(address).await;
@@ -361,13 +362,13 @@ mod tests {
         drop(first);
         let began = Instant::now();
         while site.streams.place(Client::Local).is_err() {
-            assert!(began.elapsed() < DEADLINE, "the place is not free");
+            assert!(began.elapsed() < DEADLINE, "the slot is not free");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     #[tokio::test]
-    async fn where_nothing_happens_there_is_a_sign_of_life() {
+    async fn an_idle_stream_sends_heartbeats() {
         let events = stream::once(ready(event("1"))).chain(stream::pending());
         let parts: Vec<_> = heard(events, Duration::from_millis(5)).take(3).collect().await;
         let sign = &b"event: heartbeat\ndata: {}\n\n"[..];
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn much_at_once_is_given_little_by_little_and_whole() {
+    async fn large_events_are_split_and_arrive_complete() {
         let text: Vec<u8> = (0..20_000_u32).map(|n| u8::try_from(n % 251).unwrap()).collect();
         let sizes = [1, PART_BYTES, PART_BYTES + 1, 10_000, 20_000];
         let events: Vec<Bytes> =
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_its_share_of_the_places_and_no_more() {
+    fn an_address_gets_no_more_than_its_share_of_streams() {
         let bounds = Bounds { places: 5, per_address: 2 };
         let streams = Streams::new("test", bounds, CancellationToken::new());
         let client = |text: &str| Client::Remote(text.parse().unwrap());
@@ -431,10 +432,10 @@ mod tests {
         let _here = streams.place(Client::Local).unwrap();
         let refused = streams.place(client("192.0.2.3")).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
-        assert_eq!(streams.addresses.len(), 2, "who was refused is not remembered");
+        assert_eq!(streams.addresses.len(), 2, "a refused address is not remembered");
     }
 
-    /// What is read of a body, and whether it was broken off.
+    /// Reads a body; returns its bytes, and whether it was aborted.
     async fn read(body: Body) -> (Vec<u8>, bool) {
         let (mut read, mut parts) = (Vec::new(), body.into_data_stream());
         while let Some(part) = parts.next().await {
@@ -445,7 +446,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_body_is_whole_or_broken_off() {
+    async fn a_streamed_body_is_complete_or_aborted() {
         let end = CancellationToken::new();
         let streams = Streams::new("test", bounds(1), end.clone());
         let place = || streams.place(Client::Local).unwrap();
@@ -460,6 +461,6 @@ mod tests {
         let stopped = place().body(stream::iter([part("a")]).chain(stream::pending()), DEADLINE);
         end.cancel();
         assert!(read(stopped).await.1);
-        assert!(streams.place(Client::Local).is_ok(), "each has given its place back");
+        assert!(streams.place(Client::Local).is_ok(), "all slots are free again");
     }
 }

@@ -1,4 +1,4 @@
-//! The form in which a caller reads a problem: RFC 9457 problem details, a page, or a message.
+//! The formats of an error: RFC 9457 problem details, a page, or a message.
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
@@ -21,14 +21,14 @@ struct ProblemDetails<'a> {
     request_id: &'a str,
 }
 
-/// The form in which a caller is told of a problem.
+/// The format of an error body.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
-    /// A page under this navigation.
+    /// An HTML page with this navigation.
     Page(Navigation, Subject),
-    /// Problem details.
+    /// RFC 9457 problem details.
     Details,
-    /// `{"message": …}`, as clients of the published API of lift rides expect it.
+    /// `{"message": …}`, as the published API of lift rides defines it.
     Message,
 }
 
@@ -41,7 +41,7 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// Writes a problem out for the caller who sent the request. Headers that a route has set already stay.
+/// Writes the body of an error. Headers that the route has set stay.
 pub(super) fn render(
     problem: &Problem,
     response: Response,

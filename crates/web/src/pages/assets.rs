@@ -1,5 +1,4 @@
-//! Style, script and icons: inside the binary, named with their content's hash, kept by browsers for
-//! a year.
+//! Styles, scripts and icons: embedded in the binary, versioned by content hash, cached for a year.
 
 use std::{collections::HashMap, fmt::Write as _, io::Write as _, sync::LazyLock};
 
@@ -23,7 +22,7 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const ASK_AGAIN: &str = "public, max-age=0, must-revalidate";
 const A_DAY: &str = "public, max-age=86400";
 
-/// Each file's URL, version included.
+/// File name to URL with version.
 static URLS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let files = Assets::iter().filter_map(|name| Some((Assets::get(&name)?, name)));
     files
@@ -31,12 +30,12 @@ static URLS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Where a page finds one of our files.
+/// Returns the URL of an asset; empty for an unknown name.
 pub(crate) fn url(name: &str) -> &'static str {
     URLS.get(name).map_or("", String::as_str)
 }
 
-/// Routes of files, which need nothing.
+/// The routes of assets, which need no state.
 pub(crate) fn routes() -> Routes {
     Routes::default()
         .on(Method::GET, "/assets/{file}", file)
@@ -52,13 +51,13 @@ async fn file(Segment(name): Segment, RawQuery(query): RawQuery, headers: Header
     Ok(answer(&name, &file, if is_current { FOR_EVER } else { ASK_AGAIN }, &headers))
 }
 
-/// `GET /favicon.ico`, for whoever asks without reading the page.
+/// `GET /favicon.ico`, for clients that do not read the page.
 async fn favicon(headers: HeaderMap) -> HttpResult {
     let file = Assets::get("favicon.ico").ok_or(Error::not_found("there is no such file"))?;
     Ok(answer("favicon.ico", &file, A_DAY, &headers))
 }
 
-/// Short links are for everybody, also for search engines; what manages them is not.
+/// Search engines may follow short links but not index the pages that manage them.
 async fn robots() -> Response {
     let text = "User-agent: *\nDisallow: /api/links\nDisallow: /api/bulk\nDisallow: /links\nDisallow: /login\nDisallow: /account\nDisallow: /admin\n";
     (
@@ -83,14 +82,14 @@ fn answer(name: &str, file: &EmbeddedFile, cached: &'static str, headers: &Heade
     varies(response)
 }
 
-/// Says that whoever takes no gzip is answered otherwise.
+/// Adds `Vary: accept-encoding`.
 fn varies(mut response: Response) -> Response {
     let by = HeaderValue::from_static("accept-encoding");
     response.headers_mut().insert(header::VARY, by);
     response
 }
 
-/// Style and scripts, packed: they hold no secret whose length could tell anything.
+/// Styles and scripts, compressed; they contain no secrets that a length could leak.
 static PACKED: LazyLock<HashMap<String, Bytes>> = LazyLock::new(|| {
     let texts = Assets::iter().filter(|name| kind(name).starts_with("text/"));
     texts.filter_map(|name| Some((name.to_string(), packed(&Assets::get(&name)?.data)?))).collect()
@@ -108,7 +107,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     names.map(str::trim).any(|name| name == "gzip")
 }
 
-/// The first 64 bits of the content's SHA-256: enough to tell our own files' versions apart.
+/// Returns the first 64 bits of the content's SHA-256, in hexadecimal.
 fn version(file: &EmbeddedFile) -> String {
     file.metadata.sha256_hash().iter().take(8).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn style_and_scripts_are_packed_for_whoever_takes_that() {
+    async fn styles_and_scripts_are_compressed_for_clients_that_accept_gzip() {
         let asked = |accepts: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepts));
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_named_by_its_content_is_kept_for_ever() {
+    async fn versioned_assets_are_cached_for_a_year() {
         let query = url("lodge.css").split_once('?').unwrap().1;
         let current = get(Some(query), None).await;
         assert_eq!(current.headers()[header::CACHE_CONTROL], FOR_EVER);

@@ -1,48 +1,48 @@
-//! Bar charts: numbers in, shapes and labels out.
+//! Bar charts: the geometry and labels of numbers.
 
-/// The most bars of which each has its label: more have too little room side by side.
+/// Up to this many bars, each has its label; the labels of more would overlap.
 const LABELLED_MAX: usize = 5;
 
-/// A bar's place in the drawing, 10 units wide and 100 high.
+/// A bar; its column is 10 units wide and 100 high.
 pub(crate) struct Bar {
-    /// Left edge.
+    /// The left edge of the column.
     pub(crate) x: usize,
-    /// Upper edge.
+    /// The upper edge.
     pub(crate) y: u64,
-    /// Height.
+    /// The height, 0 to 100.
     pub(crate) height: u64,
-    /// What it stands for.
+    /// The category.
     pub(crate) label: String,
-    /// How many.
+    /// The value.
     pub(crate) value: u64,
 }
 
-/// What a chart is about.
+/// The title and axes of a chart.
 pub(crate) struct Words {
-    /// The whole.
+    /// The title.
     pub(crate) title: &'static str,
-    /// What each bar stands for.
+    /// The name of the x-axis.
     pub(crate) along: &'static str,
-    /// What is counted.
+    /// The name of the y-axis.
     pub(crate) up: &'static str,
 }
 
-/// A chart, ready to be drawn.
+/// A chart, ready to render.
 pub(crate) struct Chart {
-    /// What the ids of its parts begin with.
+    /// The prefix of element ids, unique on the page.
     pub(crate) id: &'static str,
-    /// What it is about.
+    /// The title and axes.
     pub(crate) words: Words,
-    /// From left to right, empty ones too.
+    /// The bars from left to right, empty ones included.
     pub(crate) bars: Vec<Bar>,
-    /// The number at the top; half of it stands in the middle.
+    /// The top of the scale; even, since half of it labels the middle.
     pub(crate) top: u64,
-    /// What it says, for those who do not see it.
+    /// The text alternative.
     pub(crate) summary: String,
 }
 
 impl Chart {
-    /// The chart of these numbers.
+    /// Makes a chart of labelled values.
     pub(crate) fn of(
         id: &'static str,
         words: Words,
@@ -51,29 +51,29 @@ impl Chart {
     ) -> Self {
         let top = nice_top(bars.iter().map(|(_, value)| *value).max().unwrap_or(0));
         let bars = bars.into_iter().enumerate().map(|(index, (label, value))| {
-            // One is to be seen beside a million, too.
+            // At least 1, so that a small value stays visible beside large ones.
             let height = if value == 0 { 0 } else { (value * 100 / top).max(1) };
             Bar { x: index * 10, y: 100 - height, height, label, value }
         });
         Self { id, words, bars: bars.collect(), top, summary }
     }
 
-    /// The drawing's width.
+    /// The width of the drawing, in units.
     pub(crate) fn width(&self) -> usize {
         self.bars.len() * 10
     }
 
-    /// The number half-way up.
+    /// The label in the middle of the scale.
     pub(crate) fn half(&self) -> u64 {
         self.top / 2
     }
 
-    /// Whether every bar has its label below it.
+    /// Whether every bar has a label.
     pub(crate) fn labels_all(&self) -> bool {
         self.bars.len() <= LABELLED_MAX
     }
 
-    /// The labels below the bars: of all, or of those at both ends and in the middle.
+    /// The labels below the bars: all, or only the first, the middle and the last.
     pub(crate) fn labels(&self) -> Vec<&str> {
         let bars: Vec<&Bar> = match &self.bars[..] {
             [first, .., last] if !self.labels_all() => {
@@ -85,7 +85,7 @@ impl Chart {
     }
 }
 
-/// The least round number that is not below `most` and has a whole half: 2, 4, 6, 8, 10, 20, 30, 40, 50, 60, 80,
+/// Returns the smallest even round number that is at least `most`: 2, 4, 6, 8, 10, 20, 30, 40, 50, 60, 80,
 /// 100, 150, 200, 250, 300, …
 fn nice_top(most: u64) -> u64 {
     let mut unit = 1;
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// The template of all charts, on its own.
+    /// The chart template alone.
     #[derive(Template)]
     #[template(source = "{% include \"chart.html\" %}", ext = "html")]
     struct Drawn<'a> {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_see_a_chart_hears_what_it_says_and_reads_its_numbers() {
+    fn a_chart_has_a_text_alternative_and_a_table() {
         let html = drawn(&[("Lift 1", 3), ("Lift 2", 0)]);
         for part in [
             "role=\"img\" aria-labelledby=\"lifts-title lifts-text\"",
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_stands_below_its_own_bar_and_none_stands_there_twice() {
+    fn labels_stand_below_their_bars_without_repetition() {
         let few = ["Carpet", "Lift 2", "Quad"].map(|label| (label, 1));
         assert_eq!(chart(&few).labels(), ["Carpet", "Lift 2", "Quad"]);
         assert_eq!(chart(&few[..2]).labels(), ["Carpet", "Lift 2"]);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_shortened_can_be_had_whole() {
+    fn a_long_label_is_complete_in_tooltip_and_table() {
         let html = drawn(&[("North Face Express Quad", 1), ("Lift 2", 0)]);
         assert!(html.contains("<title>North Face Express Quad: 1</title>"), "{html}");
         assert!(html.contains("<th scope=\"row\">North Face Express Quad</th>"), "{html}");

@@ -1,4 +1,4 @@
-//! What every page must be, checked over its HTML.
+//! Checks of rendered pages, for tests.
 
 use std::collections::HashSet;
 
@@ -11,18 +11,18 @@ use crate::{accounts, board, links, rides};
 pub(crate) const EVERYTHING: Navigation =
     Navigation([Some(links::MENU), Some(board::MENU), Some(rides::MENU), Some(accounts::MENU)]);
 
-/// Bytes that a page may weigh with all that it loads.
+/// The size limit of a page with its assets, in bytes.
 pub(crate) const BYTES_MAX: usize = 50_000;
 
-/// Markup that a hostile visitor types.
+/// Hostile input.
 pub(crate) const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
 
-/// A page's HTML, which is sound, and in which what was typed is escaped.
+/// Renders a page, checks it, and checks that hostile input is escaped.
 pub(crate) fn rendered(page: &impl Template) -> String {
     rendered_within(page, BYTES_MAX)
 }
 
-/// The same of a page that may weigh more.
+/// The same with another size limit.
 pub(crate) fn rendered_within(page: &impl Template, bytes_max: usize) -> String {
     let html = super::rendered(page, EVERYTHING).unwrap();
     sound_within(&html, bytes_max);
@@ -30,12 +30,12 @@ pub(crate) fn rendered_within(page: &impl Template, bytes_max: usize) -> String 
     html
 }
 
-/// Panics where a page is not as every page must be.
+/// Panics if a page violates the rules for all pages.
 pub(crate) fn sound(html: &str) {
     sound_within(html, BYTES_MAX);
 }
 
-/// The same for a page that may weigh more.
+/// The same with another size limit.
 pub(crate) fn sound_within(html: &str, bytes_max: usize) {
     assert!(html.starts_with("<!doctype html>\n<html lang=\"en\">"), "{html}");
     assert_eq!(html.matches("<h1").count(), 1, "one h1: {html}");
@@ -60,7 +60,7 @@ pub(crate) fn sound_within(html: &str, bytes_max: usize) {
     let tags: Vec<&str> = tags(html).collect();
     let ids: Vec<&str> = tags.iter().filter_map(|tag| attribute(tag, "id")).collect();
     let unique: HashSet<&str> = ids.iter().copied().collect();
-    assert_eq!(ids.len(), unique.len(), "an id stands twice: {ids:?}");
+    assert_eq!(ids.len(), unique.len(), "duplicate id: {ids:?}");
     for tag in &tags {
         let outside_values: String = tag.split('"').step_by(2).collect();
         let names = |start: &str| {
@@ -105,7 +105,7 @@ fn asset_bytes(name: &str) -> usize {
         .map_or(0, |file| usize::try_from(file.len()).unwrap())
 }
 
-/// What stands between `<` and `>` of opening tags; in our pages a `>` within a value is escaped.
+/// Yields the content of opening tags; our pages escape a `>` in a value.
 fn tags(html: &str) -> impl Iterator<Item = &str> {
     let parts = html.split('<').skip(1).filter_map(|part| part.split_once('>')).map(|(tag, _)| tag);
     parts.filter(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic()))

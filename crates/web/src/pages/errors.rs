@@ -1,4 +1,4 @@
-//! What is wrong with a form, said beside the fields that it is about.
+//! Form errors, shown beside their fields.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -7,60 +7,60 @@ use lodge_domain::{Error, Result};
 
 use crate::{error::Problem, pages::words};
 
-/// What is wrong with a form: about fields, and about the whole; and how its page is answered.
+/// The errors of a form, by field and for the whole form, and the status of its page.
 #[derive(Debug, Default)]
 pub(crate) struct FormErrors {
-    /// Field and sentence, in the order of the form.
+    /// Field and sentence, in form order.
     pub(crate) fields: Vec<(Cow<'static, str>, String)>,
-    /// What is wrong beside them.
+    /// The error that belongs to no field.
     pub(crate) whole: Option<String>,
-    /// The status of the refusal, if it is another than that of a form that cannot be read.
+    /// The status of the refusal; `None` is 400.
     refused: Option<StatusCode>,
     retry_after: Option<Duration>,
 }
 
 impl FormErrors {
-    /// One thing, about one field.
+    /// An error of one field.
     pub(crate) fn about(field: &'static str, text: &str) -> Self {
         Self { fields: vec![(field.into(), words::sentence(text))], ..Self::default() }
     }
 
-    /// What is wrong with the whole, refused with this status.
+    /// An error of the whole form, with its status.
     pub(crate) fn refusal(status: StatusCode, whole: &str) -> Self {
         Self { whole: Some(whole.to_owned()), refused: Some(status), ..Self::default() }
     }
 
-    /// The status of the form's page.
+    /// The status of the form's page; 200 without errors.
     pub(crate) fn status(&self) -> StatusCode {
         let wrong = self.refused.unwrap_or(StatusCode::BAD_REQUEST);
         if self.is_empty() { StatusCode::OK } else { wrong }
     }
 
-    /// When the form can be sent again, where that is known.
+    /// The value of `Retry-After`, if known.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// What is wrong with `field`.
+    /// Returns the first error of `field`.
     pub(crate) fn of(&self, field: &str) -> Option<&str> {
         self.fields.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
     }
 
-    /// Whether nothing is.
+    /// Whether there are no errors.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.whole.is_none()
     }
 
-    /// Whether something is wrong with a field that is none of these.
+    /// Whether a field other than `names` has an error.
     pub(crate) fn beside(&self, names: &[&str; 2]) -> bool {
         self.fields.iter().any(|(name, _)| !names.contains(&name.as_ref()))
     }
 
-    /// A refusal by a rule, beside the field that it is about; a conflict is about the field `contended`.
+    /// Makes the errors of a refusal; a conflict belongs to the field `contended`.
     ///
     /// # Errors
     ///
-    /// The problem itself, if it is the server's: no change of the form would help.
+    /// Returns the problem itself if it is a server error, which no change of the form avoids.
     pub(crate) fn of_refusal(
         refusal: impl Into<Problem>,
         contended: &'static str,
@@ -70,7 +70,7 @@ impl FormErrors {
         if is_ours { Err(problem) } else { Ok(Self::of_problem(problem, contended)) }
     }
 
-    /// The same of any problem: for a page that keeps what was typed, whatever went wrong.
+    /// The same, server errors included: for a page that keeps the typed text in any case.
     pub(crate) fn of_problem(problem: Problem, contended: &'static str) -> Self {
         let (refused, retry_after) = (Some(problem.status), problem.retry_after);
         let mut errors = Self { refused, retry_after, ..Self::default() };
@@ -82,7 +82,7 @@ impl FormErrors {
         errors
     }
 
-    /// Says what is wrong with the whole beside `field` instead, if it is refused with this status.
+    /// Moves the error of the whole form to `field`, if the status is `status`.
     pub(crate) fn beside_field(mut self, status: StatusCode, field: &'static str) -> Self {
         if self.refused == Some(status)
             && let Some(text) = self.whole.take()
@@ -92,7 +92,7 @@ impl FormErrors {
         self
     }
 
-    /// Says this of one field, and nothing else; it is refused as it was.
+    /// Replaces all errors by one of `field`; the status stays.
     pub(crate) fn only(self, field: impl Into<Cow<'static, str>>, text: &str) -> Self {
         let fields = vec![(field.into(), words::sentence(text))];
         Self { fields, whole: None, ..self }
@@ -108,7 +108,7 @@ impl FormErrors {
         self.fields.push((field, words::sentence(&text)));
     }
 
-    /// The value, or a note of what is wrong with it.
+    /// Returns the value, or records the error.
     pub(crate) fn take<T>(&mut self, parsed: Result<T>) -> Option<T> {
         match parsed {
             Ok(value) => Some(value),
@@ -124,39 +124,40 @@ impl FormErrors {
     }
 }
 
-/// What a field is called at the start of a sentence.
+/// The name of a field at the start of a sentence; `None` for fields that are not shown in forms.
 fn called(field: &str) -> Option<&'static str> {
     Some(match field {
         "target" => "the address",
         "short" => "the short name",
-        "redirect" => "the kind of redirect",
-        "expires_at" => "the end",
-        "max_clicks" => "the number of clicks",
+        "redirect" => "the redirect type",
+        "expires_at" => "the expiry time",
+        "max_clicks" => "the click limit",
         "password" => "the password",
         "tags" => "the tags",
-        "username" | "channel" => "the name",
+        "username" => "the username",
+        "channel" => "the name",
         "nickname" => "the nickname",
         "email" => "the e-mail address",
         "current" => "the current password",
         "new" => "the new password",
         "picture" => "the picture",
-        "skierID" => "the number",
+        "skierID" => "the skier number",
         "code" => "the code",
         "resort" => "the resort",
         "season" => "the season",
         "day" => "the day",
-        "skier" => "the skier's number",
+        "skier" => "the skier number",
         "body" => "the message",
         "reason" => "the reason",
         "topic" => "the topic",
         "slow_mode_s" => "the slow mode",
-        "archived" => "archiving",
-        "q" => "the search",
+        "archived" => "the archive option",
+        "q" => "the search text",
         _ => return None,
     })
 }
 
-/// The reason in `field: reason`.
+/// Returns the reason of `field: reason`.
 fn reason(detail: &str) -> &str {
     detail.split_once(": ").map_or(detail, |(_, reason)| reason)
 }

@@ -1,19 +1,19 @@
-//! What forms have in common.
+//! Helpers for forms.
 
 use jiff::Timestamp;
 use lodge_domain::{Attempt, Random, Result};
 
 const ID_LENGTH: usize = 32;
 
-/// A name for one filling-in of a form, that nobody else can guess.
+/// Makes an unpredictable id for one rendering of a form.
 pub(crate) fn id(random: &dyn Random) -> String {
     let mut bytes = [0; ID_LENGTH / 2];
     random.fill(&mut bytes);
     format!("{:032x}", u128::from_be_bytes(bytes))
 }
 
-/// The attempt that a submission is, of the filling-in of this name. Whoever changes what they typed and
-/// submits again wants something else, so all that is said is part of its identity, but for passwords.
+/// Returns the idempotency key of a submission of the form `id`; `None` if the id is malformed. Changed text is a new
+/// request, so the key includes all fields except passwords.
 pub(crate) fn attempt(
     id: &str,
     route: &str,
@@ -28,7 +28,7 @@ pub(crate) fn attempt(
     Attempt::new(&scope, id, said, at).map(Some)
 }
 
-/// What was typed, if anything was.
+/// Returns the trimmed text; `None` if empty.
 pub(crate) fn given(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_forms_name_is_bound_to_what_was_typed() {
+    fn the_idempotency_key_of_a_form_depends_on_the_typed_text() {
         let id = id(&OsRandom);
         let attempt =
             |id: &str, body: &[u8]| attempt(id, "/links", body, Timestamp::UNIX_EPOCH).unwrap();

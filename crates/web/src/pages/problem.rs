@@ -1,4 +1,4 @@
-//! The page that says what went wrong.
+//! The error page.
 
 use askama::Template;
 use http::StatusCode;
@@ -17,7 +17,7 @@ struct ErrorPage<'a> {
     id: &'a str,
 }
 
-/// What the page would have been about.
+/// The app that an error page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     Links,
@@ -25,7 +25,7 @@ pub(crate) enum Subject {
     Other,
 }
 
-/// The page that says what went wrong.
+/// Renders the error page.
 pub(crate) fn problem(
     problem: &Problem,
     navigation: Navigation,
@@ -35,8 +35,8 @@ pub(crate) fn problem(
     let (title, next) = explain(problem.status, subject);
     let way_out = match (problem.status, subject) {
         (StatusCode::UNAUTHORIZED, _) => ("/login", "Sign in"),
-        (StatusCode::NOT_FOUND | StatusCode::GONE, Subject::Links) => ("/new", "Make a link"),
-        // Whoever is banned would be refused on the board again.
+        (StatusCode::NOT_FOUND | StatusCode::GONE, Subject::Links) => ("/new", "Create a link"),
+        // A banned account would be refused on the board again.
         (StatusCode::FORBIDDEN, Subject::Board) => ("/account", "Go to your account"),
         (_, Subject::Board) => ("/board", "Go to the board"),
         _ => ("/", "Go to the start page"),
@@ -52,51 +52,50 @@ pub(crate) fn problem(
     rendered(&page, navigation).unwrap_or_else(|_| format!("{} {id}", problem.detail))
 }
 
-/// What a status means to a person, and what to do next.
+/// Returns the title and the advice for a status.
 fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str) {
     match status {
-        StatusCode::UNAUTHORIZED => {
-            ("This is for people who are signed in", "Sign in, then come back to this page.")
-        }
+        StatusCode::UNAUTHORIZED => ("Please sign in", "Sign in, then come back to this page."),
         StatusCode::FORBIDDEN if subject == Subject::Links => (
-            "You cannot do this",
-            "Sign in as somebody who may. A link of yours opens with its manage key as well.",
+            "You do not have permission",
+            "Sign in with an account that has permission. You can also open your link with its manage key.",
         ),
-        StatusCode::FORBIDDEN if subject == Subject::Board => {
-            ("You cannot do this", "Your account says as whom you are signed in.")
+        StatusCode::FORBIDDEN if subject == Subject::Board => (
+            "You do not have permission",
+            "Your account page shows which account you are signed in to.",
+        ),
+        StatusCode::FORBIDDEN => {
+            ("You do not have permission", "Sign in with an account that has permission.")
         }
-        StatusCode::FORBIDDEN => ("You cannot do this", "Sign in as somebody who may."),
         StatusCode::NOT_FOUND if subject == Subject::Links => (
-            "We cannot find that",
-            "Check the address for a slip of the finger. In short links upper and lower case are different.",
+            "Page not found",
+            "Check the address for typing errors. Short links distinguish upper and lower case.",
         ),
-        StatusCode::NOT_FOUND => {
-            ("We cannot find that", "Check the address for a slip of the finger.")
-        }
+        StatusCode::NOT_FOUND => ("Page not found", "Check the address for typing errors."),
         StatusCode::METHOD_NOT_ALLOWED => {
-            ("That does not work here", "Go back to the page you came from and try from there.")
+            ("That does not work here", "Go back to the previous page and try again from there.")
         }
         StatusCode::CONFLICT if subject == Subject::Board => {
-            ("That cannot be done", "Nothing was changed.")
+            ("That is not possible", "Nothing was changed.")
         }
-        StatusCode::CONFLICT => ("Somebody else has it", "Go back and choose another name."),
+        StatusCode::CONFLICT => ("Already taken", "Go back and choose another name."),
         StatusCode::GONE if subject == Subject::Links => {
-            ("This link is over", "Ask whoever gave it to you for a new one.")
+            ("This link no longer works", "Ask the person who shared it for a new one.")
         }
-        StatusCode::GONE => ("This is gone", "Nothing is left of it that could be changed."),
+        StatusCode::GONE => ("This no longer exists", "It can no longer be opened or changed."),
         StatusCode::PRECONDITION_FAILED => {
-            ("It has changed meanwhile", "Open the page again and repeat what you wanted to do.")
+            ("It was changed in the meantime", "Open the page again and repeat your change.")
         }
-        StatusCode::PAYLOAD_TOO_LARGE => ("That is too much at once", "Send less in one go."),
+        StatusCode::PAYLOAD_TOO_LARGE => ("That is too large", "Send less at once."),
         StatusCode::TOO_MANY_REQUESTS => {
-            ("A little slower, please", "Wait a moment, then try again. Nothing was changed.")
+            ("Too many requests", "Wait a moment, then try again. Nothing was changed.")
         }
         StatusCode::SERVICE_UNAVAILABLE => {
-            ("Not right now", "Wait a few seconds and load the page again.")
+            ("Temporarily unavailable", "Wait a few seconds, then reload the page.")
         }
         status if status.is_server_error() => (
-            "Something broke",
-            "It is our fault, not yours. If it happens again, tell whoever runs this site the number below.",
+            "Something went wrong",
+            "The error is on the server. If it happens again, send the request id below to the operator of this site.",
         ),
         _ => ("That did not work", "Go back, check what you entered, and try again."),
     }
@@ -121,22 +120,22 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_the_board_does_not_speak_of_links_and_leads_where_its_reader_may_go() {
+    fn a_board_error_page_mentions_no_links_and_leads_where_the_reader_may_go() {
         let id = RequestIds::default().next();
         let page = |status, subject| {
-            problem(&Problem::new(status, "it is so"), check::EVERYTHING, subject, &id)
+            problem(&Problem::new(status, "test"), check::EVERYTHING, subject, &id)
         };
         for status in [StatusCode::NOT_FOUND, StatusCode::GONE, StatusCode::FORBIDDEN] {
             let (of_link, of_board) = (page(status, Subject::Links), page(status, Subject::Board));
-            assert!(of_link.contains("link of yours") || of_link.contains("Make a link"));
-            for words in ["link of yours", "short links", "link is over", "Make a link"] {
+            assert!(of_link.contains("open your link") || of_link.contains("Create a link"));
+            for words in ["open your link", "Short links", "This link", "Create a link"] {
                 assert!(!of_board.contains(words), "{of_board}");
             }
-            // Not where whoever is banned would be refused again.
+            // Not to the board, where a banned account would be refused again.
             let way_out = if status == StatusCode::FORBIDDEN { "/account" } else { "/board" };
             let button = format!("class=\"button\" href=\"{way_out}\"");
             assert!(of_board.contains(&button), "{of_board}");
-            assert!(!of_board.contains("Sign in as somebody"), "that would be a way past a ban");
+            assert!(!of_board.contains("Sign in with"), "it suggests a way around a ban");
         }
     }
 }

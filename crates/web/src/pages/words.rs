@@ -1,4 +1,4 @@
-//! How values are written for people.
+//! Values as text for pages.
 
 use std::borrow::Borrow;
 
@@ -46,7 +46,7 @@ fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
-/// `text` as a sentence: a capital at its start, a stop at its end.
+/// Makes a sentence: a capital at the start, a full stop at the end.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let mut sentence: String =
@@ -57,7 +57,7 @@ pub(crate) fn sentence(text: &str) -> String {
     sentence
 }
 
-/// At most `most` characters of `text`, with a mark where something was left out.
+/// Truncates to `most` characters, followed by `…`.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -65,12 +65,12 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// A URL as people read it: without the scheme.
+/// A URL without its scheme.
 pub(crate) fn bare_url(url: &str) -> &str {
     url.split_once("://").map_or(url, |(_, rest)| rest)
 }
 
-/// A name as a part of a path or a query.
+/// Percent-encodes a part of a path or a query.
 pub(crate) fn escaped(name: &str) -> String {
     percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).to_string()
 }

@@ -1,4 +1,4 @@
-//! Pictures, as every app takes and shows them.
+//! Pictures: upload and download, for all apps.
 
 mod uploads;
 
@@ -14,17 +14,17 @@ use crate::{conditional::Tagged, error::HttpResult};
 
 const NO_PICTURE: Error = Error::not_found("there is no such picture");
 
-/// Where the picture of an account is, on this site.
+/// Returns the path of an account picture.
 pub(crate) fn path(id: PictureId, size: PictureSize) -> String {
     format!("/-/pictures/{id}/{}", size.px())
 }
 
-/// The picture of a path, and its size.
+/// Parses the path parameters of a picture.
 pub(crate) fn named(id: &str, shape: Shape, px: &str) -> Result<(PictureId, PictureSize), Error> {
     id.parse().ok().zip(PictureSize::parse(shape, px)).ok_or(NO_PICTURE)
 }
 
-/// A picture, if there is such a one, to be cached so.
+/// Responds with a JPEG and `cached` as its `Cache-Control`; 404 if `bytes` is `None`.
 pub(crate) fn answer(
     id: PictureId,
     size: PictureSize,

@@ -1,4 +1,4 @@
-//! Pictures on their way here.
+//! Limits on picture uploads.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -19,36 +19,35 @@ use crate::{
     settings::SiteSettings,
 };
 
-/// Pictures of the greatest length for which there is room on their way at one time, apart from other
-/// bodies.
+/// The memory budget of uploads, in pictures of the maximum size; separate from that of other bodies.
 const LONGEST_PICTURES: usize = 4;
 
-/// The slowest that a picture may come, in bytes a second: from a telephone in a valley.
+/// The slowest upload allowed, in bytes per second: a phone with a poor signal.
 const BYTES_PER_SECOND_MIN: u64 = 64 * 1024;
 
-/// Pictures that may be on their way from one address, and when to ask again who has so many.
+/// Concurrent uploads per address, and `Retry-After` past that.
 const EACH_MAX: usize = 2;
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Limits of the pictures that are sent to all apps together.
+/// The limits on picture uploads to all apps together.
 pub(crate) struct Uploads {
     kib_max: usize,
     request_timeout: Duration,
     shares: Option<AddressLimit>,
-    /// Room for those on their way, in KiB.
+    /// The memory budget of uploads in progress, in KiB.
     room: Semaphore,
-    /// Those on their way, by the address that they come from.
+    /// Uploads in progress by client address.
     under_way: Arc<Each<IpAddr>>,
 }
 
-/// The longest picture that is taken, for a form and for people.
+/// The largest picture accepted, in bytes and as text.
 pub(crate) struct PictureMax {
     pub(crate) bytes: usize,
     pub(crate) words: String,
 }
 
 impl Uploads {
-    /// As the operator decided.
+    /// Reads the limits from the settings.
     pub(crate) fn new(settings: &SiteSettings) -> Self {
         Self {
             kib_max: settings.picture_kib_max,
@@ -59,19 +58,19 @@ impl Uploads {
         }
     }
 
-    /// Takes one from the client's share; before the body is read, which may be long.
+    /// Counts an upload against the rate limit of the client, before the body is read.
     pub(crate) fn admit(&self, client: Client) -> Result<()> {
         limits::take(self.shares.as_ref(), client)
     }
 
-    /// What a request has beside its timeout for an upload of so many bytes: the time that it takes on a slow line, as
-    /// far as it is no longer than a picture.
+    /// Returns the time that an upload of `body_bytes` gets beside the request timeout: its transfer time on a slow
+    /// line, capped at that of the largest picture.
     pub(crate) fn time_for(&self, body_bytes: u64) -> Duration {
         Duration::from_secs(body_bytes.min(self.bytes_max() as u64) / BYTES_PER_SECOND_MIN)
     }
 
-    /// Reads a body that is a picture, with `beside` bytes of something else about it, such as the rest of a form. It
-    /// may come slowly; few come from one address at a time, so that nobody has all the room for them.
+    /// Buffers a picture upload with at most `beside` further bytes, such as the rest of a form. A limit per address
+    /// keeps one slow client from using the whole budget.
     pub(crate) async fn read(
         &self,
         client: Client,
@@ -89,12 +88,12 @@ impl Uploads {
         }
     }
 
-    /// The longest picture that is taken, in bytes.
+    /// The largest picture accepted, in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
         self.kib_max * 1024
     }
 
-    /// The same, for a form and for people.
+    /// Returns the largest picture accepted, in bytes and as text.
     pub(crate) fn max(&self) -> PictureMax {
         let words = match self.kib_max {
             kib if kib.is_multiple_of(1024) => format!("{} MB", kib / 1024),
@@ -103,7 +102,7 @@ impl Uploads {
         PictureMax { bytes: self.bytes_max(), words }
     }
 
-    /// What whoever sends a longer one is told.
+    /// The 413 error of a picture that is too large.
     pub(crate) fn too_long(&self) -> Problem {
         let reason = format!("is larger than {}; choose a smaller one", self.max().words);
         let problem = Problem::from(Error::invalid("picture", reason));

@@ -1,5 +1,4 @@
-//! The note that makes a browser the owner of an API key: nothing is stored, and a key that was revoked
-//! ends its sessions at once.
+//! Page sessions of API keys: a signed cookie value. Nothing is stored, and revoking a key ends its sessions.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
@@ -10,10 +9,10 @@ use lodge_domain::{
 };
 use subtle::ConstantTimeEq;
 
-/// How long a session lasts.
+/// The lifetime of a session, in seconds.
 pub(super) const SECONDS: i64 = 12 * 60 * 60;
 
-/// The key that a note names, if the note is genuine and the key lives.
+/// Returns the key that a cookie value names, if the value is genuine and the key is not revoked.
 pub(super) async fn owner(
     keys: &Keys,
     secret: &InstallationSecret,
@@ -26,7 +25,7 @@ pub(super) async fn owner(
     }
 }
 
-/// A note of `key`.
+/// Makes the cookie value of `key`.
 pub(super) fn note(secret: &InstallationSecret, key: KeyId, now: Timestamp) -> String {
     seal(secret, key, now.as_second() + SECONDS)
 }
@@ -54,13 +53,13 @@ mod tests {
 
     use super::*;
 
-    /// A store of one key.
+    /// A store with one key.
     struct OneKey(ApiKey);
 
     #[async_trait]
     impl KeyStore for OneKey {
         async fn add(&self, _: &str, _: [u8; 32], _: Timestamp) -> Result<ApiKey> {
-            Err(Error::conflict("there is one already"))
+            Err(Error::conflict("the store already has a key"))
         }
         async fn find(&self, _: [u8; 32]) -> Result<Option<ApiKey>> {
             Ok(None)
@@ -100,13 +99,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_is_its_keys_owner() {
+    async fn a_session_belongs_to_its_key() {
         assert_eq!(who(&sealed(SECRET, 3, 60), false).await, Some(KeyId(3)));
         assert_eq!(who(&sealed(SECRET, 4, 60), false).await, None, "no such key");
     }
 
     #[tokio::test]
-    async fn a_forged_session_is_nobodys() {
+    async fn a_forged_session_is_rejected() {
         assert_eq!(who(&sealed([8; 32], 3, 60), false).await, None);
         let genuine = sealed(SECRET, 4, 60);
         assert_eq!(who(&genuine.replacen('4', "3", 1), false).await, None, "another key");
@@ -126,12 +125,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_expired_session_is_nobodys() {
+    async fn an_expired_session_is_rejected() {
         assert_eq!(who(&sealed(SECRET, 3, 0), false).await, None);
     }
 
     #[tokio::test]
-    async fn a_revoked_keys_session_is_nobodys() {
+    async fn a_session_of_a_revoked_key_is_rejected() {
         assert_eq!(who(&sealed(SECRET, 3, 60), true).await, None);
     }
 }

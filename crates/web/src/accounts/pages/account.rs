@@ -1,4 +1,4 @@
-//! One's own page.
+//! The account page.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -36,33 +36,33 @@ impl AccountPage<'_> {
         self.account.role >= Role::Moderator
     }
 
-    /// Where one's picture is.
+    /// Returns the path of the picture.
     fn picture(&self) -> Option<String> {
         self.account.picture.map(|id| pictures::path(id, PictureSize::Large))
     }
 
-    /// Whether something opens the account beside this.
+    /// Whether the account has another way to sign in.
     fn may_unlink(&self, issuer: &str) -> bool {
         let opens = |way: &Way| way.name.is_some() && way.since.is_some() && way.issuer != issuer;
         self.account.has_password || self.ways.iter().any(opens)
     }
 }
 
-/// Where one says one's password to link a provider.
+/// Returns the id of the password field in the form that links a provider.
 pub(super) fn field_of(provider: &ProviderName) -> String {
     format!("link-{provider}")
 }
 
-/// A provider, and since when one is let in by it.
+/// A row of the provider list: available, linked or both.
 pub(super) struct Way {
-    /// None of one that is not set up any more.
+    /// `None` for a linked provider that is no longer configured.
     pub(super) name: Option<ProviderName>,
     pub(super) title: String,
     pub(super) issuer: String,
     pub(super) since: Option<Timestamp>,
 }
 
-/// Where one is signed in.
+/// A row of the session list.
 pub(super) struct Place {
     pub(super) session: Session,
     pub(super) device: String,
@@ -79,23 +79,23 @@ pub(super) async fn show(
     page(&app, &me, notice(query.as_deref()), &form, &FormErrors::default()).await
 }
 
-/// What is to be said about what just happened.
+/// Returns the text for the outcome in the query.
 fn notice(query: Option<&str>) -> Option<&'static str> {
     Some(match query? {
         "welcome" => "Welcome! Your account is ready.",
         "saved" => "Saved.",
-        "password" => "Your password is changed. You are signed out everywhere else.",
-        "ended" => "That session has ended.",
+        "password" => "Password changed. You are signed out on all other devices.",
+        "ended" => "Session ended.",
         _ => return None,
     })
 }
 
-/// The page once more, with what is wrong with one of its forms.
+/// Shows the page again with the errors of one of its forms.
 pub(super) async fn again(app: &AccountsApp, me: &Me, errors: &FormErrors) -> HttpResult {
     page(app, me, None, &ProfileForm::of(me.account()), errors).await
 }
 
-/// The page.
+/// Renders the page.
 pub(super) async fn page(
     app: &AccountsApp,
     me: &Me,

@@ -1,4 +1,4 @@
-//! Fields looked at as they are typed, by the rules that the forms are held against.
+//! Checks fields while they are typed, by the rules of the forms.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use lodge_domain::{
@@ -17,23 +17,23 @@ use crate::{
     request::{self, Asked},
 };
 
-/// A field as far as it is typed.
+/// A field as typed so far.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Typed {
     field: String,
     value: String,
-    /// The name that a password is for.
+    /// The username that the password belongs to.
     username: String,
 }
 
-/// What is wrong with it.
+/// The error; null if the value is valid.
 #[derive(Serialize)]
 struct Said {
     problem: Option<String>,
 }
 
-/// `POST /account/check`. In the body, so that no address holds a password.
+/// `POST /account/check`. The value is in the body, so that no URL contains a password.
 pub(super) async fn check(
     State(app): State<AccountsApp>,
     asked: Asked,
@@ -56,7 +56,7 @@ async fn looked_at(app: &AccountsApp, typed: Typed) -> Result<()> {
     let Typed { field, value, username } = typed;
     match field.as_str() {
         "username" => match app.accounts.user(Username::parse(&value)?).await {
-            Ok(_) => Err(Error::conflict("this name is taken")),
+            Ok(_) => Err(Error::conflict("this username is taken")),
             Err(Error::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         },
@@ -64,12 +64,12 @@ async fn looked_at(app: &AccountsApp, typed: Typed) -> Result<()> {
         "new" => password("new", value, &username),
         "nickname" => Nickname::parse(&value).map(drop),
         "email" => Email::parse(&value).map(drop),
-        _ => Err(Error::invalid("field", "is none that can be looked at")),
+        _ => Err(Error::invalid("field", "must be username, password, new, nickname or email")),
     }
 }
 
-/// Until there is a name, any other will do: what is common is common for everybody.
+/// Checks a password. Until the username is valid, a placeholder serves: it affects only the comparison with the name.
 fn password(field: &'static str, typed: String, username: &str) -> Result<()> {
-    let name = Username::parse(username).or_else(|_| Username::parse("somebody"))?;
+    let name = Username::parse(username).or_else(|_| Username::parse("placeholder"))?;
     NewPassword::parse(field, typed, &name).map(drop)
 }

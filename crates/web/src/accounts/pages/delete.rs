@@ -1,4 +1,4 @@
-//! Deleting one's account.
+//! Account deletion.
 
 use askama::Template;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::{
     session,
 };
 
-/// Says that an account is gone.
+/// The page after a deletion.
 #[derive(Template)]
 #[template(path = "accounts/deleted.html")]
 pub(super) struct DeletedPage<'a> {
@@ -29,10 +29,10 @@ pub(super) struct DeleteForm {
     current: String,
 }
 
-/// The field in which one says one's password to delete the account.
+/// The id of the password field in the deletion form.
 const CURRENT: &str = "delete-current";
 
-/// `POST /account/delete`, by whoever types the account's name, and says its password.
+/// `POST /account/delete`, with the username as confirmation and the password.
 pub(super) async fn delete(
     State(app): State<AccountsApp>,
     me: Me,
@@ -41,7 +41,7 @@ pub(super) async fn delete(
 ) -> HttpResult {
     let account = me.account();
     if !Username::parse(&form.confirm).is_ok_and(|typed| typed == account.username) {
-        let errors = FormErrors::about("confirm", "type the account's name to delete it");
+        let errors = FormErrors::about("confirm", "type your username to delete the account");
         return again(&app, &me, &errors).await;
     }
     if let Err(error) = deleted(&app, &me, form.current).await {

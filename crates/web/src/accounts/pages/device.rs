@@ -1,6 +1,6 @@
-//! What people call the device that a session is on.
+//! Device names for the session list.
 
-/// Marks of browsers, those first that also carry the marks of others.
+/// User-Agent tokens of browsers; first the browsers that also send the tokens of others.
 const BROWSERS: [(&str, &str); 7] = [
     ("Edg/", "Edge"),
     ("OPR/", "Opera"),
@@ -11,7 +11,7 @@ const BROWSERS: [(&str, &str); 7] = [
     ("curl/", "curl"),
 ];
 
-/// Marks of systems, in the same way.
+/// User-Agent tokens of operating systems, in the same order.
 const SYSTEMS: [(&str, &str); 7] = [
     ("iPhone", "an iPhone"),
     ("iPad", "an iPad"),
@@ -22,10 +22,10 @@ const SYSTEMS: [(&str, &str); 7] = [
     ("Linux", "Linux"),
 ];
 
-/// Characters that are shown of what is known by no mark.
+/// Characters shown of an unknown User-Agent.
 const SHOWN_MAX: usize = 60;
 
-/// `Firefox on Linux`, as far as the device's own description tells.
+/// Returns a name such as `Firefox on Linux`, or the beginning of an unknown User-Agent.
 pub(super) fn named(agent: &str) -> String {
     let find = |marks: &[(&str, &'static str)]| {
         marks.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name)
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_called_what_people_call_them() {
+    fn devices_are_named_by_browser_and_system() {
         for (agent, name) in [
             (
                 "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",

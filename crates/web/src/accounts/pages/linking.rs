@@ -1,4 +1,4 @@
-//! By which providers one is let in: linking and unlinking them.
+//! Linking and unlinking sign-in providers.
 
 use axum::extract::State;
 use http::StatusCode;
@@ -28,8 +28,8 @@ pub(super) struct LinkForm {
     current: String,
 }
 
-/// `POST /account/providers/{provider}`: off to the provider, to sign in by it from then on. The page with
-/// the form needs the policy for forms that lead away.
+/// `POST /account/providers/{provider}`: redirects to the provider, to link it. The page with the form therefore needs
+/// [`POLICY_FORM_LEADS_AWAY`](crate::edge::headers::POLICY_FORM_LEADS_AWAY).
 pub(super) async fn link(
     State(app): State<AccountsApp>,
     Segment(name): Segment,
@@ -56,7 +56,7 @@ async fn begun(
     app.accounts.depart_to_link(me.session, provider.clone(), back, current, from).await
 }
 
-/// The account's page once more, where the password was wrong; else a page that says why.
+/// Shows the account page again after a wrong password, else a page with the reason.
 async fn not_yet(
     app: &AccountsApp,
     me: &Me,
@@ -64,7 +64,7 @@ async fn not_yet(
     problem: Problem,
 ) -> HttpResult {
     let is_too_often = problem.status == StatusCode::TOO_MANY_REQUESTS;
-    // What cannot be a password is a wrong one.
+    // A malformed password counts as a wrong one.
     let is_wrong = matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN);
     if !me.account().has_password || !(is_wrong || is_too_often) {
         return not_linked(app, problem);
@@ -82,7 +82,7 @@ pub(super) struct UnlinkForm {
     issuer: String,
 }
 
-/// `POST /account/unlink`: also of a provider that is not set up any more.
+/// `POST /account/unlink`; also for a provider that is no longer configured.
 pub(super) async fn unlink(
     State(app): State<AccountsApp>,
     me: Me,
@@ -98,5 +98,5 @@ pub(super) async fn unlink(
     }
 }
 
-/// The section of the page that lists who lets one in.
+/// The id of the section with the providers.
 const WAYS: &str = "ways";

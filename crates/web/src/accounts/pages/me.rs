@@ -1,4 +1,4 @@
-//! Who asks for a page.
+//! Extractors of the signed-in account.
 
 use axum::{
     extract::FromRequestParts,
@@ -13,8 +13,8 @@ use lodge_domain::{
 
 use crate::{accounts::app::AccountsApp, error::Problem, pages::go_to, request::Asked, session};
 
-/// A person who is signed in with an account, their session, and what they ask. A browser without such a session is
-/// sent to the sign-in page, and from there to the account.
+/// The signed-in account with its session and request context. A browser without a session is redirected to the
+/// sign-in page, and from there to the account page.
 pub(super) struct Me {
     pub(super) asked: Asked,
     pub(super) session: SessionDigest,
@@ -26,13 +26,13 @@ impl Me {
         &self.signed_in.account
     }
 
-    /// The current password as it was typed; `None` for an account that has none.
+    /// Parses the typed current password; `None` for an account without a password.
     pub(super) fn current_password(&self, typed: String) -> Result<Option<Password>> {
         let has_password = self.account().has_password;
         has_password.then(|| Password::parse("current", typed)).transpose()
     }
 
-    /// `None` for a browser without the session of an account.
+    /// Returns `None` without a valid account session.
     async fn of(parts: &mut Parts, app: &AccountsApp) -> Result<Option<Self>, Problem> {
         let asked = Asked::from_request_parts(parts, app).await?;
         let Some(session) = session::of_account(&asked) else { return Ok(None) };
@@ -50,8 +50,8 @@ impl FromRequestParts<AccountsApp> for Me {
     }
 }
 
-/// The same for a member of the staff, who is sent to the list of accounts. What they may do is decided where it is
-/// done.
+/// The same for moderators and administrators, with a redirect to the list of accounts. The service authorizes each
+/// action.
 pub(super) struct Staff(pub(super) Me);
 
 impl FromRequestParts<AccountsApp> for Staff {

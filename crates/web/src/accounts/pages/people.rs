@@ -1,4 +1,4 @@
-//! The accounts, for staff.
+//! The list of accounts, for moderators and administrators.
 
 use askama::Template;
 use axum::extract::State;
@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::me::Staff;
 use crate::{accounts::app::AccountsApp, error::HttpResult, pages, request::Parameters};
 
-/// Accounts on a page.
+/// Accounts per page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
-#[template(path = "accounts/people.html")]
+#[template(path = "accounts/admin_accounts.html")]
 pub(super) struct PeoplePage<'a> {
     pub(super) accounts: &'a [Account],
     pub(super) filter: &'a Filter,
@@ -26,7 +26,7 @@ pub(super) struct PeoplePage<'a> {
     pub(super) next: Option<String>,
 }
 
-/// Which accounts; empty fields ask for nothing.
+/// The filter; empty fields match all accounts.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct Filter {
@@ -44,7 +44,7 @@ pub(super) async fn list(
 ) -> HttpResult {
     let paged = !filter.after.is_empty();
     let after = paged.then(|| Username::parse(&filter.after)).transpose()?;
-    // One more than shown tells whether there are others.
+    // One more than shown, to detect a next page.
     let prefix = Username::prefix(&filter.search);
     let query = AccountQuery { prefix, after, limit: PAGE + 1 };
     let mut accounts = app.accounts.list(me.session, query).await?;

@@ -1,4 +1,4 @@
-//! One's picture, sent with a form.
+//! The form that uploads a picture.
 
 use axum::{body::Body, extract::State};
 use bytes::Bytes;
@@ -14,10 +14,10 @@ use crate::{
     pictures::Uploads,
 };
 
-/// The name of the field.
+/// The name of the file field.
 const FIELD: &str = "picture";
 
-/// What a form may hold beside the file, in bytes.
+/// The limit of the form without its file, in bytes.
 const BESIDE: usize = 4 << 10;
 
 /// `POST /account/picture`.
@@ -35,7 +35,7 @@ async fn sent(app: &AccountsApp, me: &Me, body: Body) -> Result<Account, Problem
     picture::set(app, me.session, &me.signed_in, body).await
 }
 
-/// The file in the form.
+/// Extracts the file from the form.
 async fn uploaded(uploads: &Uploads, headers: &HeaderMap, body: Bytes) -> Result<Bytes, Problem> {
     let file = file(headers, body, uploads.bytes_max()).await;
     let file = file.map_err(|error| match error {
@@ -55,10 +55,10 @@ async fn file(
 }
 
 fn no_file() -> Error {
-    Error::invalid(FIELD, "must be a file; choose one first")
+    Error::invalid(FIELD, "is missing; choose a file first")
 }
 
-/// The page once more, with what is wrong.
+/// Shows the page again with the error.
 async fn again(app: &AccountsApp, me: &Me, problem: Problem) -> HttpResult {
     if problem.status == StatusCode::UNAUTHORIZED {
         return Err(problem);

@@ -1,4 +1,4 @@
-//! Changing one's nickname, address and password.
+//! Changes of nickname, e-mail address and password.
 
 use axum::extract::State;
 use http::StatusCode;
@@ -19,7 +19,7 @@ use crate::{
     request::{FormBody, OneAttempt},
 };
 
-/// The form of nickname and address: what was typed, each field as text.
+/// The profile form, as typed.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ProfileForm {
@@ -28,13 +28,13 @@ pub(super) struct ProfileForm {
 }
 
 impl ProfileForm {
-    /// What the form starts with.
+    /// The initial content of the form.
     pub(super) fn of(account: &Account) -> Self {
         let email = account.email.as_ref().map_or("", Email::as_str);
         Self { nickname: account.nickname.to_string(), email: email.to_owned() }
     }
 
-    /// The edit that it is, or what is wrong with it.
+    /// Parses the form.
     fn parse(&self) -> Result<Edit, FormErrors> {
         let mut errors = FormErrors::default();
         let nickname = errors.take(Nickname::parse(&self.nickname));
@@ -63,7 +63,7 @@ pub(super) async fn edit(
 pub(super) struct PasswordForm {
     current: String,
     new: String,
-    /// For browsers that keep passwords; the name is known.
+    /// Sent for password managers only, and ignored.
     #[serde(rename = "username")]
     _username: String,
 }

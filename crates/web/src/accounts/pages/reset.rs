@@ -1,4 +1,4 @@
-//! Setting a new password with a one-time code.
+//! Password reset with a one-time code.
 
 use askama::Template;
 use axum::extract::State;
@@ -21,11 +21,11 @@ use crate::{
 pub(super) struct ResetPage<'a> {
     pub(super) form: &'a ResetForm,
     pub(super) errors: &'a FormErrors,
-    /// Whether it is done.
+    /// Whether the password is set.
     pub(super) done: bool,
 }
 
-/// What was typed, each field as text.
+/// The form, as typed.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ResetForm {

@@ -1,4 +1,4 @@
-//! Every page with the most that can be in it: sound, and with everything escaped that was typed.
+//! Renders every page with all optional content, and checks that hostile input is escaped.
 
 use askama::Template;
 use jiff::Timestamp;
@@ -53,7 +53,7 @@ fn rendered(page: &impl Template) -> String {
 }
 
 #[test]
-fn making_an_account() {
+fn the_sign_up_page() {
     let evil = || EVIL.to_owned();
     let form = SignUpForm {
         form: evil(),
@@ -76,7 +76,7 @@ fn making_an_account() {
 }
 
 #[test]
-fn ones_own_page() {
+fn the_account_page() {
     let place = |number: u8| Place {
         session: Session {
             id: SessionId(format!("0197f0c0-0000-7000-8000-{number:012}").parse().unwrap()),
@@ -115,7 +115,7 @@ fn ones_own_page() {
 }
 
 #[test]
-fn a_lost_password() {
+fn the_password_reset_pages() {
     let form = ResetForm {
         username: EVIL.to_owned(),
         code: EVIL.to_owned(),

@@ -1,4 +1,4 @@
-//! Ending sessions.
+//! Ends sessions.
 
 use axum::extract::State;
 use lodge_domain::{Error, accounts::SessionId};
@@ -26,7 +26,7 @@ pub(super) async fn end(
     }
 }
 
-/// `POST /account/sessions`: all of them, this one too.
+/// `POST /account/sessions`: ends all sessions, this one included.
 pub(super) async fn end_all(State(app): State<AccountsApp>, me: Me) -> HttpResult {
     app.accounts.sign_out_everywhere(me.session).await?;
     sign_in::signed_out(&me.asked, "/login")

@@ -1,4 +1,4 @@
-//! Making an account.
+//! The sign-up form.
 
 use askama::Template;
 use axum::extract::State;
@@ -32,17 +32,17 @@ pub(super) struct SignUpPage<'a> {
     pub(super) errors: &'a FormErrors,
 }
 
-/// What was typed, each field as text.
+/// The form, as typed.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SignUpForm {
-    /// Names this filling-in of the form, so that two submissions of it do one thing.
+    /// The id of this rendering of the form, so that a repeated submission creates one account.
     pub(super) form: String,
     pub(super) username: String,
     pub(super) password: String,
     pub(super) nickname: String,
     pub(super) email: String,
-    /// Where they wanted to go.
+    /// The path to go to afterwards.
     pub(super) next: String,
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn form(
     pages::page(&app.site, StatusCode::OK, &page)
 }
 
-/// `POST /signup`: makes the account, and signs its owner in.
+/// `POST /signup`: creates the account and signs in.
 pub(super) async fn make(
     State(app): State<AccountsApp>,
     asked: Asked,
@@ -86,7 +86,7 @@ pub(super) async fn make(
         Ok(wish) => wish,
         Err(errors) => return again(&app, form, &errors),
     };
-    // All but the password, which is not to be guessed from what is kept of this.
+    // Without the password, so that the stored digest allows no guesses at it.
     let said = [&*form.username, &form.nickname, &form.email].join("\0");
     let attempt = forms::attempt(&form.form, "/signup", said.as_bytes(), asked.at)?;
     let made = match app.accounts.sign_up(wish, attempt).await {
@@ -99,7 +99,7 @@ pub(super) async fn make(
     }
 }
 
-const TAKEN: Error = Error::conflict("this name is taken");
+const TAKEN: Error = Error::conflict("this username is taken");
 
 async fn welcome(
     app: &AccountsApp,
@@ -112,12 +112,12 @@ async fn welcome(
         Ok(fresh) => {
             sign_in::signed_in(next, "/account?welcome", session::begin_account(asked, &fresh)?)
         }
-        // The account is made, whatever keeps its owner from going in at once.
+        // The account is created, even if the sign-in fails.
         Err(_) => go_to("/login?next=/account"),
     }
 }
 
-/// The form once more, with what was typed and what is wrong with it.
+/// Shows the form again with the typed text and the errors.
 fn again(app: &AccountsApp, form: SignUpForm, errors: &FormErrors) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
     pages::form_page(&app.site, errors, &SignUpPage { form: &form, errors })

@@ -1,4 +1,4 @@
-//! Somebody's account, for staff.
+//! The page of one account, for moderators and administrators.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -21,7 +21,7 @@ use crate::{
 };
 
 #[derive(Template)]
-#[template(path = "accounts/somebody.html")]
+#[template(path = "accounts/admin_account.html")]
 pub(super) struct SomebodyPage<'a> {
     pub(super) me: &'a Account,
     pub(super) account: &'a Account,
@@ -29,28 +29,28 @@ pub(super) struct SomebodyPage<'a> {
 }
 
 impl SomebodyPage<'_> {
-    /// Whether one gives roles to them.
+    /// Whether the viewer may set the role.
     fn gives_roles(&self) -> bool {
         self.me.role == Role::Admin && self.account.id != self.me.id
     }
 
-    /// Whether one lets them in or not.
+    /// Whether the viewer may ban and unban.
     fn bans(&self) -> bool {
         self.account.role < self.me.role
     }
 
-    /// Where their picture is.
+    /// Returns the path of the picture.
     fn picture(&self) -> Option<String> {
         self.account.picture.map(|id| pictures::path(id, PictureSize::Large))
     }
 
-    /// Whether one gives them codes.
+    /// Whether the viewer may issue password reset codes.
     fn gives_codes(&self) -> bool {
         self.bans() && self.me.role == Role::Admin
     }
 }
 
-/// Tells a code, once.
+/// Shows a reset code, once.
 #[derive(Template)]
 #[template(path = "accounts/code.html")]
 pub(super) struct CodePage<'a> {

@@ -1,4 +1,4 @@
-//! Providers in the JSON API.
+//! Sign-in providers in the JSON API.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
@@ -21,7 +21,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default().api(routes!(providers)).api(routes!(mine)).api(routes!(unlink))
 }
 
-/// The providers that one can sign in by, with a browser, at `/login/by/{name}`.
+/// List the sign-in providers. A browser signs in at `/login/by/{name}`.
 #[utoipa::path(get, path = "/api/providers", tag = "accounts",
     responses((status = 200, body = ProvidersJson)))]
 pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {
@@ -30,9 +30,9 @@ pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {
     Ok(Json(ProvidersJson { providers }).into_response())
 }
 
-/// By whom one's account is opened whom a provider knows.
+/// List the provider identities linked to your account.
 #[utoipa::path(get, path = "/api/me/providers", operation_id = "my_providers", tag = "accounts",
-    responses((status = 200, body = LinkedListJson), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 200, body = LinkedListJson), (status = 401, description = "The session is unknown or has ended")),
     security(("session" = [])))]
 pub(crate) async fn mine(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let linked = app.accounts.identities(asked.session()?).await?;
@@ -40,10 +40,10 @@ pub(crate) async fn mine(State(app): State<AccountsApp>, asked: Asked) -> HttpRe
     Ok(private(Json(LinkedListJson { linked })))
 }
 
-/// Let nobody of a provider open one's account any more; all other sessions end.
+/// Unlink a provider from your account. All other sessions end.
 #[utoipa::path(delete, path = "/api/me/providers/{provider}", operation_id = "unlink_provider", tag = "accounts", params(("provider" = String, Path)),
-    responses((status = 204, description = "It opens nothing any more"), (status = 401, description = "The session is not known, or has ended"),
-        (status = 404, description = "It opened nothing"), (status = 409, description = "Nothing else would open the account: set a password first")),
+    responses((status = 204, description = "The provider is unlinked"), (status = 401, description = "The session is unknown or has ended"),
+        (status = 404, description = "No such provider, or it is not linked"), (status = 409, description = "It is the only way to sign in: set a password first")),
     security(("session" = [])))]
 pub(crate) async fn unlink(
     State(app): State<AccountsApp>,

@@ -1,4 +1,4 @@
-//! Back from a provider.
+//! The callback of a sign-in provider.
 
 use axum::extract::State;
 use lodge_domain::accounts::{Arrival, Welcome};
@@ -19,7 +19,7 @@ use crate::{
     session, sign_in,
 };
 
-/// What a provider sends somebody back with. Some add more.
+/// The query of a callback; unknown parameters are ignored, since some providers add more.
 #[derive(Deserialize)]
 pub(super) struct Brought {
     #[serde(default)]
@@ -29,8 +29,7 @@ pub(super) struct Brought {
     iss: Option<String>,
 }
 
-/// `GET /login/by/{provider}/callback`: back from the provider. Whatever comes of it, what the browser kept is
-/// used up.
+/// `GET /login/by/{provider}/callback`: completes a sign-in. In any case the state cookie is deleted.
 pub(super) async fn callback(
     State(app): State<AccountsApp>,
     Segment(name): Segment,
@@ -48,8 +47,8 @@ pub(super) async fn callback(
     Ok(response)
 }
 
-/// What the browser kept, and whether somebody wanted to link. That much of it nobody has signed: it
-/// chooses between words alone.
+/// Returns whether the flow links a provider, and the state in the cookie. The flag is not signed: it only selects the
+/// text of the error page.
 fn kept(asked: &Asked) -> (bool, String) {
     let kept = cookie::kept(asked, &AWAY).unwrap_or_default();
     let to_link = kept.strip_prefix(TO_LINK);

@@ -1,4 +1,4 @@
-//! What a browser keeps on the way to a provider and back.
+//! The cookies of a sign-in with a provider.
 
 use axum::response::Response;
 use http::header;
@@ -6,7 +6,7 @@ use lodge_domain::Result;
 
 use crate::{cookies::CookieName, request::Asked};
 
-/// Sets a cookie, or its end.
+/// Sets or deletes a cookie.
 pub(super) fn keep(
     asked: &Asked,
     response: &mut Response,
@@ -18,16 +18,16 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// What the browser keeps under a name.
+/// Returns the value of a cookie.
 pub(super) fn kept<'a>(asked: &'a Asked, name: &CookieName) -> Option<&'a str> {
     name.read(&asked.headers, asked.over_tls())
 }
 
-/// Kept while somebody is at a provider.
+/// The cookie with the state of a sign-in, while the browser is at the provider.
 pub(super) const AWAY: CookieName = CookieName("__Host-lodge_provider", "lodge_provider");
 
-/// What stands before it where somebody wants to link; no provider's name begins so.
+/// The prefix of a state that links a provider; no provider name starts with it.
 pub(super) const TO_LINK: &str = "~";
 
-/// A cookie's end.
+/// Value and `Max-Age` that delete a cookie.
 pub(super) const OVER: (&str, i64) = ("", 0);

@@ -1,4 +1,4 @@
-//! Off to a provider.
+//! The redirect to a sign-in provider.
 
 use axum::extract::State;
 use lodge_domain::{
@@ -16,11 +16,11 @@ use crate::{
     sign_in::{self, Next},
 };
 
-/// The longest path to go on to, in bytes.
+/// The longest `next` path stored in the cookie, in bytes.
 const NEXT_MAX: usize = 500;
 
-/// `GET /login/by/{provider}`: off to the provider. Another site's page sends nobody there, or it could have
-/// them signed in here without their asking.
+/// `GET /login/by/{provider}`: redirects to the provider. Requests from other sites are refused, or they could sign in
+/// a visitor without consent.
 pub(super) async fn sign_in(
     State(app): State<AccountsApp>,
     Segment(name): Segment,
@@ -37,38 +37,38 @@ pub(super) async fn sign_in(
     away(&asked, &url, &kept)
 }
 
-/// Where somebody comes back to from a provider: no place that only their `Host` header names.
+/// Returns the callback URL. It is never derived from a `Host` header, except on loopback.
 pub(crate) fn callback_of(
     app: &AccountsApp,
     asked: &Asked,
     provider: &ProviderName,
 ) -> Result<String> {
     if app.site.public_url.is_none() && !asked.is_asked_here() {
-        return Err(Error::internal("public_url is not set; signing in by a provider needs it"));
+        return Err(Error::internal("public_url is not set; sign-in with a provider needs it"));
     }
     Ok(format!("{}/login/by/{provider}/callback", asked.base_url))
 }
 
-/// Sends the browser of somebody who wants to link to a provider.
+/// Redirects to a provider to link it.
 pub(crate) fn away_to_link(asked: &Asked, departure: &Departure) -> HttpResult {
     let Departure { url, kept } = departure;
     away(asked, url, &format!("{TO_LINK}{kept}"))
 }
 
-/// Sends the browser to a provider, with what it must bring back in a cookie.
+/// Redirects to a provider, and sets the state cookie.
 fn away(asked: &Asked, url: &str, kept: &str) -> HttpResult {
     let mut response = go_to(url)?;
     keep(asked, &mut response, &AWAY, (kept, JOURNEY_LIFETIME.as_secs()))?;
     Ok(response)
 }
 
-/// What of it is kept on the way: a cookie has not room for everything.
+/// Returns `next` if it is a path of this site and fits in a cookie, else nothing.
 fn kept_next(next: &str) -> String {
     let next = sign_in::own_path(next).filter(|next| next.len() <= NEXT_MAX);
     next.unwrap_or_default().to_owned()
 }
 
-/// The provider of that name, if there can be one.
+/// Parses a provider name; a malformed one is not found.
 pub(crate) fn named(name: &str) -> Result<ProviderName> {
     ProviderName::parse(name).map_err(|_| NO_PROVIDER)
 }

@@ -1,4 +1,4 @@
-//! Signing in by a provider, with a browser.
+//! Sign-in with an OpenID Connect provider, in a browser.
 
 pub(super) mod api;
 mod arrival;

@@ -1,4 +1,4 @@
-//! Somebody whom a provider knows, and nobody here, chooses a name.
+//! The first sign-in with a provider: choosing a username for a new account.
 
 use askama::Template;
 use axum::extract::State;
@@ -25,7 +25,7 @@ use crate::{
     routes::Routes,
 };
 
-/// Where the name is chosen.
+/// The path of the form.
 const PATH: &str = "/signup/name";
 
 pub(super) fn routes() -> Routes<AccountsApp> {
@@ -39,16 +39,16 @@ struct ChooseNamePage<'a> {
     wrong: Option<&'a str>,
 }
 
-/// What the browser keeps meanwhile.
+/// The content of the sign-up cookie.
 struct Kept {
     ticket: TicketDigest,
-    /// What the field starts with.
+    /// The initial username in the form.
     suggested: String,
-    /// Where they go on afterwards.
+    /// The path to go to afterwards.
     next: String,
 }
 
-/// Sends somebody to choose a name.
+/// Redirects to the form, and sets the sign-up cookie.
 pub(super) fn invite(
     asked: &Asked,
     ticket: &str,
@@ -94,7 +94,7 @@ async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) 
     let username = match Username::parse(&typed) {
         Ok(username) => username,
         Err(Error::Invalid { reason, .. }) => {
-            return again(StatusCode::BAD_REQUEST, &format!("the name {reason}"));
+            return again(StatusCode::BAD_REQUEST, &format!("the username {reason}"));
         }
         Err(error) => return Err(error.into()),
     };
@@ -117,11 +117,11 @@ fn kept(asked: &Asked) -> Option<Kept> {
     Some(Kept { ticket: TicketDigest::of(ticket), suggested, next })
 }
 
-/// Kept while somebody chooses a name.
+/// The cookie of a pending sign-up.
 const NEWCOMER: CookieName = CookieName("__Host-lodge_newcomer", "lodge_newcomer");
 
 const TOO_LATE: Error = Error::gone(
-    "your sign-in by the provider was too long ago, or in another browser; begin again",
+    "your sign-in with the provider has expired or happened in another browser; start again",
 );
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
     use crate::pages::check;
 
     #[test]
-    fn the_page_is_sound_whatever_is_on_it() {
+    fn the_page_is_sound_with_any_content() {
         for wrong in [None, Some("<i>Taken</i>.")] {
             check::rendered(&ChooseNamePage { username: check::EVIL, wrong });
         }

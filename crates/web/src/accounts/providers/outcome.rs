@@ -1,4 +1,4 @@
-//! What comes of signing in by a provider: somebody is let in, or told why not.
+//! The outcomes of a sign-in with a provider: a session, or an error page.
 
 use askama::Template;
 use axum::response::IntoResponse as _;
@@ -13,11 +13,11 @@ use crate::{
     session, sign_in,
 };
 
-/// Where newcomers go, and people who have changed how they sign in.
+/// The page after a sign-up or a change of providers.
 pub(super) const ACCOUNT: &str = "/account";
 
-/// Somebody is in, and the session that their browser had before is not left behind. Where it cannot be ended
-/// they are in all the same: what they brought from the provider does not count twice.
+/// Signs in and ends the previous session of the browser. A failure to end it does not stop the sign-in: the response
+/// of the provider is single-use.
 pub(super) async fn let_in(
     app: &AccountsApp,
     asked: &Asked,
@@ -28,7 +28,7 @@ pub(super) async fn let_in(
     if let Err(error) = sign_in::leave(&app.site, asked).await {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause = cause.unwrap_or_else(|| error.to_string());
-        tracing::warn!(cause, "a session that a browser had before is not ended");
+        tracing::warn!(cause, "cannot end the previous session of a browser");
     }
     sign_in::signed_in(next, home, session::begin_account(asked, fresh)?)
 }
@@ -45,13 +45,12 @@ struct NotLinkedPage {
     why: String,
 }
 
-/// The page for whoever was refused, and may try again; what is no decision about them is a problem like
-/// any other.
+/// Shows why a sign-in was refused. Server errors and rate limits get the usual error page.
 pub(super) fn refusal(app: &AccountsApp, problem: Problem) -> HttpResult {
     told(app, problem, |why| NotSignedInPage { why })
 }
 
-/// The same for whoever is signed in and wanted to link.
+/// The same for a signed-in account that wanted to link a provider.
 pub(crate) fn not_linked(app: &AccountsApp, problem: Problem) -> HttpResult {
     told(app, problem, |why| NotLinkedPage { why })
 }
@@ -74,7 +73,7 @@ mod tests {
     use crate::pages::check;
 
     #[test]
-    fn the_page_of_a_refusal_is_sound_whatever_is_on_it() {
+    fn the_page_of_a_refusal_is_sound_with_any_content() {
         let why = || check::EVIL.to_owned();
         check::rendered(&NotSignedInPage { why: why() });
         check::rendered(&NotLinkedPage { why: why() });
