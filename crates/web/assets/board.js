@@ -575,12 +575,12 @@ const usual = sends ? `Enter sends, Shift+Enter starts a new line. ${hint.textCo
 const check = () => {
   const length = [...field.value.trim()].length;
   const isOdd = /(?![\n\r\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(field.value);
-  const problem = length > most ? `${length - most} characters too long.` : isOdd ? "Control characters are not allowed." : "";
+  const problem = length > most ? `Over the limit by ${length - most}.` : isOdd ? "Control characters are not allowed." : "";
   const [picture] = file.files;
   field.setCustomValidity(problem || (length || picture ? "" : "Write a message first."));
   file.setCustomValidity(picture?.size > Number(file.dataset.bytesMax) ? file.dataset.tooLong : "");
   field.setAttribute("aria-invalid", problem !== "");
-  hint.textContent = problem || (length > most - 500 ? `${most - length} characters left.` : usual);
+  hint.textContent = problem || (length > most - 500 ? `Characters left: ${most - length}.` : usual);
 };
 field.addEventListener("input", check);
 file.addEventListener("change", check);

@@ -53,7 +53,12 @@ impl EventsQuery {
             (None, None, Some(tail)) => {
                 (Reach::Tail, request::limit("tail", Some(tail), tail, PAGE_MAX)?)
             }
-            _ => return Err(Error::invalid("query", "must have at most one of after, before and tail")),
+            _ => {
+                return Err(Error::invalid(
+                    "query",
+                    "must have at most one of after, before and tail",
+                ));
+            }
         })
     }
 }

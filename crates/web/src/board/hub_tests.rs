@@ -439,10 +439,7 @@ async fn a_banned_or_revoked_member_leaves_at_once_for_all_readers() {
     word(&mut revoked, "end").await;
     drop((banned, revoked));
     let left = word(&mut other, "leave").await;
-    assert!(
-        left.contains("bot1\"") && left.contains("bot13"),
-        "one announcement for both: {left}"
-    );
+    assert!(left.contains("bot1\"") && left.contains("bot13"), "one announcement for both: {left}");
     assert_eq!(hub.here(&Slug::lobby()).list.len(), 1);
 }
 

@@ -127,8 +127,7 @@ pub(super) async fn posted(
         }
         Error::TooMany { retry_after } => {
             let seconds = retry_after.as_secs().max(1);
-            let detail =
-                format!("this channel is in slow mode; you can post again in {seconds} s");
+            let detail = format!("this channel is in slow mode; you can post again in {seconds} s");
             Problem { detail, ..error.into() }
         }
         error => error.into(),

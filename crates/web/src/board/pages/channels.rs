@@ -129,8 +129,9 @@ pub(super) async fn save(
 async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {
     let (slug, topic) = (Slug::parse(&form.channel)?, Topic::parse(&form.topic)?);
     let slow_mode_s = forms::given(&form.slow_mode_s).map_or(Ok(0), str::parse);
-    let slow_mode_s = slow_mode_s
-        .map_err(|_| Error::invalid("slow_mode_s", "must be a whole number of seconds, 0 to 21600"))?;
+    let slow_mode_s = slow_mode_s.map_err(|_| {
+        Error::invalid("slow_mode_s", "must be a whole number of seconds, 0 to 21600")
+    })?;
     let change = ChannelChange {
         topic: Some(topic.clone()),
         slow_mode_s: Some(slow_mode_s),
@@ -140,10 +141,7 @@ async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {
     if form.changes.is_empty() {
         let (_, is_new) = app.board.create_channel(me, slug.clone(), topic).await?;
         if !is_new {
-            return Err(Error::invalid(
-                "channel",
-                "is taken; edit the channel in the list above",
-            ));
+            return Err(Error::invalid("channel", "is taken; edit the channel in the list above"));
         }
     }
     app.board.change_channel(me, &slug, change).await.map(drop)

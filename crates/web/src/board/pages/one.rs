@@ -109,7 +109,10 @@ impl ActionForm {
             "hide" => Ok(Action::Wish(Wish::Hide(true), "hidden")),
             "show" => Ok(Action::Wish(Wish::Hide(false), "shown")),
             "report" => Ok(Action::Report),
-            _ => Err(Error::invalid("action", "must be edit, delete, hide, show, report, react or unreact")),
+            _ => Err(Error::invalid(
+                "action",
+                "must be edit, delete, hide, show, report, react or unreact",
+            )),
         }
     }
 }
