@@ -54,10 +54,7 @@ impl EventsQuery {
                 (Reach::Tail, request::limit("tail", Some(tail), tail, PAGE_MAX)?)
             }
             _ => {
-                return Err(Error::invalid(
-                    "query",
-                    "must have at most one of after, before and tail",
-                ));
+                return Err(Error::invalid("query", "takes one of after, before and tail"));
             }
         })
     }

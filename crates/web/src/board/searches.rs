@@ -27,8 +27,7 @@ impl Searches {
         Self { board, under_way: Each::new(EACH_MAX, RETRY) }
     }
 
-    /// Returns the messages that contain all words of `text`; [`lodge_domain::Error::TooMany`] if the caller already
-    /// has [`EACH_MAX`] searches.
+    /// Returns the messages with all words of `text`; [`lodge_domain::Error::TooMany`] past [`EACH_MAX`] searches.
     pub(super) async fn search(
         &self,
         by: &Actor,

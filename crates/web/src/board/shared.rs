@@ -52,8 +52,7 @@ impl Shared {
         Self { board, accounts, rooms, listeners: Mutex::default() }
     }
 
-    /// Enters a channel with a stream: returns the guard whose drop leaves the channel, the subscription, and the
-    /// `people` frame.
+    /// Enters a channel with a stream; returns the guard that leaves it on drop, a subscription and the `people` frame.
     pub(super) fn enter(
         self: &Arc<Self>,
         channel: &Slug,
