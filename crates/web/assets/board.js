@@ -1,4 +1,4 @@
-// A channel while it goes on. Without this, the page is as it was when it was loaded, and its forms do what they say.
+// Live updates of a channel. Without this script the page is static and its forms still work.
 const board = document.getElementById("board");
 const list = document.getElementById("messages");
 const form = document.getElementById("box");
@@ -10,10 +10,10 @@ const { channel, me } = board.dataset;
 const path = `/board/${channel}`;
 const heading = document.title;
 
-const SILENCE_MAX = 25000; // Longer than the server ever says nothing: it sends a heartbeat each 15 seconds.
+const SILENCE_MAX = 25000; // The server sends a heartbeat every 15 seconds.
 const POLL = 5000;
 const ASK_MAX = 15000;
-const UPLOAD_MAX = 120000; // As long as the server waits for the longest picture.
+const UPLOAD_MAX = 120000; // The server's deadline for the largest picture.
 const SHOWN_MAX = 500;
 const QUIET_MAX = 20;
 const PAUSE_MAX = 30000;
@@ -45,15 +45,15 @@ const end = (why, link = `/login?next=${path}`) => {
   show();
 };
 const sentence = (text) => text[0].toUpperCase() + text.slice(1).replace(/\.?$/, ".");
-const banned = (why) => end(`${sentence(why)} What was not sent is kept, and sent if you are let in again.`, "");
-const detail = async (answer) => (await answer.json().catch(() => {}))?.detail ?? "it was refused";
+const banned = (why) => end(`${sentence(why)} Unsent messages are kept and sent if the ban is lifted.`, "");
+const detail = async (answer) => (await answer.json().catch(() => {}))?.detail ?? "the server refused it";
 
-// What this page has of each origin, as the server's cursors say it.
+// The last event of each origin on this page, in the format of the server's cursors.
 const parsed = (text) => new Map(text ? text.split(",").map((entry) => entry.split(":").map(Number)) : []);
 const written = () => [...cursor].map((entry) => entry.join(":")).join();
 const cursor = parsed(board.dataset.cursor);
 const numbers = (id) => id.split(":").map(Number);
-// Something may have come meanwhile: what this page has, it keeps. Origin 0 names what is folded.
+// Never moves backwards: events may have arrived in the meantime. Origin 0 stands for the folded (closed) origins.
 const advance = (to) => {
   for (const [origin, seq] of to) if (!origin || seq > (cursor.get(origin) ?? 0)) cursor.set(origin, seq);
 };
@@ -62,7 +62,7 @@ const has = (id) => {
   return seq <= (cursor.get(origin) ?? 0);
 };
 
-// Times as this visitor writes them, and what names or is of this visitor.
+// Formats times in the reader's locale, and marks mentions of the reader.
 const english = navigator.languages.find((language) => language.startsWith("en")) ?? "en-GB";
 const clock = new Intl.DateTimeFormat(english, { timeStyle: "short" });
 const moment = new Intl.DateTimeFormat(english, { day: "numeric", month: "short", hour: "numeric", minute: "numeric" });
@@ -82,10 +82,10 @@ const mark = (button, isMine) => {
   button.setAttribute("aria-pressed", isMine);
 };
 
-// Beside messages the list says who came and went, and where the new begins.
+// Messages only: the list also has lines about joins and leaves, and the mark of new messages.
 const shown = () => [...list.children].filter((item) => item.id);
 
-// All readers show the same order.
+// All readers show messages in the same order: by (time, origin, seq).
 const key = (item) => [item.querySelector("time").dateTime, ...numbers(item.id.slice(1))];
 const isBefore = (one, other) => {
   const [a, b] = [key(one), key(other)];
@@ -100,16 +100,16 @@ const insert = (item) => {
   else list[messages.length ? "prepend" : "append"](item);
 };
 
-// Where the reader is, and what they have not seen.
+// The scroll position, the unread count and the read cursor.
 let unread = 0, read = written(), told = read, reading;
 const isAtEnd = () => scroll.scrollTop > -40;
-// Marks where the new begins.
+// The line above the first new message.
 let since = one(".since");
 const begin = (id) => {
-  since ??= element("li", "since", "New since you were here");
+  since ??= element("li", "since", "New messages");
   document.getElementById(`m${id}`)?.before(since);
 };
-// The first go, and are found where older ones are.
+// Removes the oldest messages; the link to older messages leads to them.
 const trim = () => {
   const messages = shown();
   const [first] = messages.slice(-SHOWN_MAX);
@@ -124,7 +124,7 @@ const trim = () => {
   }
   older.href = `${path}?before=${first.id.slice(1)}`;
 };
-// Older ones come by themselves where somebody scrolls to them, and by the link.
+// Loads older messages when the reader scrolls to the top or follows the link.
 let fetching, failedAt = -POLL;
 const fetchOlder = async (link) => {
   if (fetching) return;
@@ -134,7 +134,7 @@ const fetchOlder = async (link) => {
     const answer = await ask(href);
     if (!answer.ok) throw new Error(answer.status);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    // The list may begin elsewhere by now, or something have become of them.
+    // The list may begin elsewhere by now, or an event may have changed one of these messages.
     if (link.href !== href || [...changed].some((id) => page.getElementById(id))) return;
     const items = [...page.querySelectorAll("#messages > [id]")].filter(({ id }) => !document.getElementById(id));
     list.prepend(...items.map((item) => dress(document.importNode(item, true))));
@@ -191,7 +191,7 @@ scroll.addEventListener("click", (event) => {
   fetchOlder(link).catch(() => (location.href = link.href));
 });
 
-// What happened.
+// Applies one event.
 const apply = ({ id, kind, target, author, html, reaction, removed }) => {
   const [origin, seq] = numbers(id);
   cursor.set(origin, seq);
@@ -210,7 +210,7 @@ const apply = ({ id, kind, target, author, html, reaction, removed }) => {
       if (isFirstNew) begin(id);
     });
   }
-  // What cannot be read is not read in an answer either.
+  // A hidden or deleted message is not readable in the quotes of its replies either.
   if (kind === "hide" || kind === "delete") {
     for (const quote of list.querySelectorAll(`.quote[href="#m${CSS.escape(target)}"]`)) quote.textContent = "…";
   }
@@ -229,7 +229,7 @@ const take = (event) => {
   }
 };
 
-// Brings what is missing; says whether the server was heard.
+// Fetches the missing events; resolves to whether the server answered.
 let catching, again, retrying;
 const missing = async () => {
   for (let more = true; more; more ||= again) {
@@ -264,7 +264,7 @@ const faceOf = ({ nickname, picture, letter = [...nickname][0]?.toUpperCase() })
   if (!picture) return Object.assign(element("span", "face", letter), { ariaHidden: "true" });
   return Object.assign(element("img", "face"), { loading: "lazy", src: picture, width: 36, height: 36, alt: "" });
 };
-const LEFT = "somebody who left";
+const LEFT = "Deleted account";
 const marks = { moderator: "MOD", admin: "ADMIN" };
 const whoIs = ({ username, nickname, bot, role }) => {
   const who = element("span", "who");
@@ -292,12 +292,12 @@ const call = (person, as = person) => {
     item.querySelector(".face").replaceWith(faceOf(as));
   }
 };
-// Several come at once where a connection was cut that many shared.
+// Many members join or leave at once when a connection that they share is cut.
 const say = (all, where) => {
   sum();
   const names = all.slice(0, 3).map((person) => whoIs({ ...person, bot: false, role: "" }).textContent).join(", ");
   const others = all.length > 3 ? ` and ${all.length - 3} others` : "";
-  const verb = all.length > 1 ? { here: "are here", gone: "have left" } : { here: "is here", gone: "has left" };
+  const verb = { here: "joined", gone: "left" };
   if (all.length) announce(`${names}${others} ${verb[where]}.`);
 };
 const frames = {
@@ -319,7 +319,7 @@ const frames = {
   end: ({ why }) => (why.includes("signed out") ? end(sentence(why)) : banned(why)),
 };
 
-// One page of a channel hears the server and passes on what it hears; a browser has few connections for a site.
+// One tab per channel holds the stream and forwards its events to the others: a browser limits connections per site.
 const wire = "BroadcastChannel" in window && navigator.locks && new BroadcastChannel(`lodge-board:${me}:${channel}`);
 let silence, polling, source;
 const heard = () => {
@@ -331,7 +331,7 @@ const heard = () => {
 };
 const poll = async () => {
   const isHeard = await catchUp();
-  if (!isHeard && !ended.signal.aborted) tell("The server cannot be heard. What you write is kept, and sent when it can.");
+  if (!isHeard && !ended.signal.aborted) tell("No connection to the server. Your messages are kept and sent when it is back.");
 };
 const unheard = () => {
   if (source) listen();
@@ -356,7 +356,7 @@ const listen = () => {
   }
   mine.addEventListener("error", async () => {
     await poll();
-    // A browser tries again by itself, but not after a refusal.
+    // The browser reconnects by itself, but not after an error status.
     if (mine.readyState !== EventSource.CLOSED || mine !== source || ended.signal.aborted) return;
     await wait(POLL * (1 + Math.random()));
     if (mine === source && !ended.signal.aborted) listen();
@@ -375,10 +375,10 @@ const lead = () => new Promise((done) => {
 if (wire) {
   wire.addEventListener("message", ({ data: { kind, told } }) => receive(kind, told));
   navigator.locks.request(`lodge-board:${me}:${channel}`, lead);
-  // Whoever leads heard what has come since this page was written.
+  // The leading tab has already received events that are newer than this page.
   catchUp();
 } else lead();
-// A stream says at once who is here: where it does not, somebody may hold it back.
+// A stream starts with the list of members. If it does not arrive, a proxy may be buffering the stream.
 silence = setTimeout(unheard, POLL);
 document.addEventListener("visibilitychange", () => {
   if (document.hidden || ended.signal.aborted) return note();
@@ -386,7 +386,7 @@ document.addEventListener("visibilitychange", () => {
   catchUp();
 });
 
-// What is written is kept until the server has it, also when this page is loaded again.
+// The outbox: messages are stored until the server has them, across reloads.
 const kept = (() => {
   try {
     localStorage.setItem("lodge", "");
@@ -398,7 +398,7 @@ const kept = (() => {
 const prefix = `lodge-board:${me}:${channel}:`;
 const waiting = list.parentElement.appendChild(element("ol", "messages"));
 waiting.ariaLive = "off";
-// For pictures there is no room but in this page.
+// Pictures are too large for local storage and are kept in memory.
 const pictured = new Map();
 const outbox = () =>
   Object.keys(kept).filter((name) => name.startsWith(prefix)).map((name) => JSON.parse(kept.getItem(name)))
@@ -421,7 +421,7 @@ const button = (text, work) => {
   made.addEventListener("click", work);
   return made;
 };
-// A picture that was refused is chosen anew.
+// A refused picture is not put back: the member chooses another one.
 const intoBox = ({ body, reply_to, picture, problem }) => {
   field.value = [body, field.value].filter(Boolean).join("\n");
   if (picture && !problem) {
@@ -430,8 +430,8 @@ const intoBox = ({ body, reply_to, picture, problem }) => {
     file.files = chosen.files;
   }
   if (reply_to && !form.elements.reply_to) {
-    const row = element("p", "answers", "You answer a message. ");
-    row.append(Object.assign(element("a", "", "Not an answer"), { href: "#box" }));
+    const row = element("p", "answers", "Replying to a message. ");
+    row.append(Object.assign(element("a", "", "Cancel reply"), { href: "#box" }));
     row.append(Object.assign(element("input", ""), { type: "hidden", name: "reply_to", value: reply_to }));
     form.prepend(row);
   }
@@ -445,17 +445,17 @@ const actionsOf = (letter) => {
     work?.(letter);
     show();
   };
-  actions.append(button("Change", away(intoBox)), button("Discard", away()));
+  actions.append(button("Edit", away(intoBox)), button("Discard", away()));
   return actions;
 };
 const stateOf = ({ id, problem, tries, until = 0 }) => {
   const seconds = Math.ceil((until - Date.now()) / 1000);
   if (id) return "Sent";
   if (problem || ended.signal.aborted) return "Not sent";
-  if (seconds > 0) return `Too soon after the last one: sent by itself in ${seconds} s`;
+  if (seconds > 0) return `Too soon after the last message: sent automatically in ${seconds} s`;
   return tries ? "Waiting to be sent" : "Sending";
 };
-// Each is made anew only when something else can be done with it, so that a button stays where it is.
+// An element is rebuilt only when its actions change, so that a button stays under the pointer.
 const items = new Map();
 const itemOf = (letter) => {
   const { client_id, body, picture, problem = "", id, tries } = letter;
@@ -470,7 +470,7 @@ const itemOf = (letter) => {
     item.append(said, element("span", "edited"), ...more);
     items.set(client_id, item);
   }
-  const only = picture && isUnsent(letter) ? `: the picture ${picture.name}, which is kept while this page is open` : "";
+  const only = picture && isUnsent(letter) ? `: the picture ${picture.name}, kept only while this page is open` : "";
   item.querySelector(".edited").textContent = stateOf(letter) + only;
   return item;
 };
@@ -486,7 +486,7 @@ const confirm = (id) => {
   letters.forEach(drop);
   if (letters.length) show();
 };
-// Sends one; says in how many milliseconds to try again, if it must be.
+// Sends one message; returns the milliseconds to wait before a retry, if one is needed.
 const post = async (letter) => {
   const pause = Math.min(PAUSE_MAX, 1000 * 2 ** Math.min(letter.tries, 5));
   const { client_id, body, reply_to, picture } = letter;
@@ -503,15 +503,15 @@ const post = async (letter) => {
       return;
     }
   } catch {
-    return pause; // What has come of it is not known; the same again is answered with the first.
+    return pause; // Outcome unknown. A retry with the same client_id is answered with the original.
   }
   if (answer.status === 401) {
     const isOnlyHere = [...pictured.values()].some(isUnsent);
-    return end(`You are signed out. Words are kept, and sent when you are back${isOnlyHere ? "; the picture is only here, and must be sent again" : ""}.`);
+    return end(`You are signed out. Your text is kept and sent after you sign in${isOnlyHere ? "; the picture is not kept and must be sent again" : ""}.`);
   }
   const asked = 1000 * (Number(answer.headers.get("Retry-After")) || 0);
   if (answer.status === 429) letter.until = Date.now() + (asked || pause);
-  // It may be lifted before.
+  // The limit may be lifted earlier.
   if (answer.status === 429) return Math.min(asked || pause, 2 * PAUSE_MAX);
   if (answer.status >= 500 || answer.status === 408) return Math.max(pause, asked);
   keep({ ...letter, problem: sentence(await detail(answer)) });
@@ -522,7 +522,7 @@ const flush = async () => {
     try {
       if (pause && isKept(next)) keep({ ...next, tries: next.tries + 1 });
     } catch {
-      // There is no room for more than it is kept with.
+      // Storage is full: the stored copy stays as it was.
     }
     show();
     for (const over = Date.now() + (pause ?? 0); Date.now() < over && isKept(next) && !ended.signal.aborted; show()) {
@@ -547,11 +547,11 @@ form.addEventListener("submit", (event) => {
   const client_id = [...id].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const reply_to = form.elements.reply_to?.value ?? "";
   try {
-    // Those that wait go out in this order, whatever the clock says.
+    // Waiting messages are sent in the order of `at`, even if the clock goes back.
     const at = Math.max(Date.now(), ...outbox().map((letter) => letter.at + 1));
     keep({ client_id, body: field.value, reply_to, picture: file.files[0], at, tries: 0 });
   } catch {
-    return form.submit(); // There is no room to keep it.
+    return form.submit(); // Storage is full.
   }
   form.querySelector(".answers")?.remove();
   since?.remove();
@@ -561,26 +561,26 @@ form.addEventListener("submit", (event) => {
   toEnd();
   send();
 });
-// The page that wrote it may be gone before it is sent.
+// Another tab stored a message and may be closed before it sends it.
 addEventListener("storage", () => {
   show();
   send();
 });
 
-// Checked as one types, by the rules of the server.
+// Validates the input as it is typed, by the server's rules.
 const hint = document.getElementById("body-hint");
 const most = Number(hint.dataset.max);
 const sends = matchMedia("(pointer: fine)").matches;
-const usual = sends ? `Enter sends, Shift and Enter begin a new line. ${hint.textContent}` : hint.textContent;
+const usual = sends ? `Enter sends, Shift+Enter starts a new line. ${hint.textContent}` : hint.textContent;
 const check = () => {
   const length = [...field.value.trim()].length;
   const isOdd = /(?![\n\r\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(field.value);
-  const problem = length > most ? `That is ${length - most} too many.` : isOdd ? "A control character is in it." : "";
+  const problem = length > most ? `Over the limit by ${length - most}.` : isOdd ? "Control characters are not allowed." : "";
   const [picture] = file.files;
-  field.setCustomValidity(problem || (length || picture ? "" : "Write something first."));
+  field.setCustomValidity(problem || (length || picture ? "" : "Write a message first."));
   file.setCustomValidity(picture?.size > Number(file.dataset.bytesMax) ? file.dataset.tooLong : "");
   field.setAttribute("aria-invalid", problem !== "");
-  hint.textContent = problem || (length > most - 500 ? `${most - length} characters are left.` : usual);
+  hint.textContent = problem || (length > most - 500 ? `Characters left: ${most - length}.` : usual);
 };
 field.addEventListener("input", check);
 file.addEventListener("change", check);

@@ -1,5 +1,5 @@
-// What can be done with a message where it stands, and what is unread elsewhere. Without this, each message has a page of
-// its own with all of it.
+// Message actions in place, and unread counts of other channels. Without this script, each message's own page has all
+// of its actions.
 const board = document.getElementById("board");
 const list = document.getElementById("messages");
 const box = document.getElementById("box");
@@ -21,22 +21,22 @@ const message = (element) => element.closest("#messages > [id]");
 const linkOf = (item) => item.querySelector(".by > a");
 const isReadable = (item) => item?.querySelector(":scope > :is(.said, .picture)");
 
-// Sends what its own page would send; what comes of it is told as all that happens is.
+// Posts the form that the message's own page would post. The result arrives as an event on the stream.
 const change = async (item, fields) => {
   const headers = { Accept: "application/json" };
   const answer = await ask(linkOf(item).href, { method: "POST", headers, body: new URLSearchParams(fields) });
   const now = document.getElementById(item.id) ?? item;
   now.querySelector(":scope > .error")?.remove();
   if (answer?.ok) return true;
-  const { detail } = (await answer?.json().catch(() => {})) ?? { detail: "the server cannot be heard; try again" };
+  const { detail } = (await answer?.json().catch(() => {})) ?? { detail: "the server is not reachable; try again" };
   const why = make("p", { className: "error", textContent: `That did not work: ${detail}.` });
   why.role = "alert";
   now.append(why);
   return false;
 };
 
-// One bar for all messages, at the one that is looked at.
-const bar = make("div", { className: "acts", role: "toolbar", ariaLabel: "What can be done with this message" });
+// One toolbar for all messages, moved to the message with the pointer or the focus.
+const bar = make("div", { className: "acts", role: "toolbar", ariaLabel: "Message actions" });
 const close = () => bar.classList.remove("pinned");
 const leave = () => {
   close();
@@ -54,7 +54,7 @@ const fill = (item) => {
   };
   const own = [button("Edit", () => edit(message(bar))), button("Delete", () => confirmDelete(message(bar)))];
   const more = make("a", { href: linkOf(item).href, textContent: "More" });
-  const answer = button("Answer", () => reply(message(bar)));
+  const answer = button("Reply", () => reply(message(bar)));
   bar.replaceChildren(...signs.split(" ").map(toSign), answer, ...(item.dataset.by === me ? own : []), more);
 };
 const attach = (item) => {
@@ -69,7 +69,7 @@ const confirmDelete = (item) => {
     bar.querySelector("button").focus();
   });
   const yes = button("Yes, delete it", () => change(item, { action: "delete" }));
-  bar.replaceChildren(make("span", { textContent: "Its text is gone for everybody then." }), yes, no);
+  bar.replaceChildren(make("span", { textContent: "This removes its text for all readers." }), yes, no);
   no.focus();
 };
 for (const looks of ["mouseover", "focusin"]) {
@@ -92,7 +92,7 @@ list.addEventListener("submit", async (event) => {
   change(message(event.target), { [name]: value });
 });
 
-// Answering: the message that is meant stands above the box.
+// Replying: a quote of the message is shown above the box.
 const reply = (item) => {
   close();
   box.querySelector(".answers")?.remove();
@@ -101,9 +101,9 @@ const reply = (item) => {
   const beginning = text.length > QUOTE_CHARS ? `${text.slice(0, QUOTE_CHARS).join("")}…` : text.join("");
   const row = make("p", { className: "answers" });
   const words = make("span");
-  words.append("You answer ", item.querySelector(".who bdi").cloneNode(true), `: ${beginning}`);
+  words.append("Replying to ", item.querySelector(".who bdi").cloneNode(true), `: ${beginning}`);
   const id = make("input", { type: "hidden", name: "reply_to", value: item.id.slice(1) });
-  row.append(id, words, " ", make("a", { href: "#box", textContent: "Not an answer" }));
+  row.append(id, words, " ", make("a", { href: "#box", textContent: "Cancel reply" }));
   box.prepend(row);
   box.elements.body.focus();
 };
@@ -114,7 +114,7 @@ box.addEventListener("click", (event) => {
   box.elements.body.focus();
 });
 
-// Editing, of what it says as it was typed, which its own page has.
+// Editing. The source text, as typed, is read from the message's own page.
 const source = async (item) => {
   const answer = await ask(linkOf(item).href);
   const page = answer?.ok ? await answer.text().catch(() => {}) : undefined;
@@ -126,7 +126,7 @@ const edit = async (item) => {
   const value = await source(item);
   if (value === undefined) return (location.href = linkOf(item).href);
   const form = make("form", { className: "change" });
-  const field = make("textarea", { value, rows: 3, required: true, dir: "auto", ariaLabel: "Your message, written anew" });
+  const field = make("textarea", { value, rows: 3, required: true, dir: "auto", ariaLabel: "Edit message" });
   const done = () => {
     const now = message(form);
     form.remove();
@@ -149,7 +149,7 @@ const edit = async (item) => {
   field.focus();
 };
 
-// A message is put there anew when something becomes of it: what is under way at it goes on.
+// An event replaces a message's element. The toolbar, an open edit form and the focus move to the new element.
 let last;
 list.addEventListener("focusin", ({ target }) => (last = target));
 const goOn = (gone) => {
@@ -166,7 +166,7 @@ const goOn = (gone) => {
 new MutationObserver((records) => records.forEach(({ removedNodes }) => removedNodes.forEach(goOn)))
   .observe(list, { childList: true });
 
-// What is unread elsewhere: asked seldom, and while somebody looks.
+// Unread counts of other channels, polled once a minute and only while the page is visible.
 const counted = (number) => (number >= UNREAD_MAX ? "99+" : String(number));
 const badge = (number, className, title, before = "") =>
   number ? [" ", make("span", { className, title, textContent: before + counted(number) })] : [];
@@ -180,7 +180,7 @@ const lookElsewhere = async () => {
   for (const link of board.querySelectorAll(".channels a:not([aria-current])")) {
     const { messages = 0, mentions = 0 } = unread.get(link.pathname.split("/").pop()) ?? {};
     total += messages;
-    link.replaceChildren(link.firstChild.textContent.trim(), ...badge(messages, "unread", "unread"), ...badge(mentions, "unread me", "about you", "@"));
+    link.replaceChildren(link.firstChild.textContent.trim(), ...badge(messages, "unread", "unread"), ...badge(mentions, "unread me", "mentions", "@"));
   }
   const heading = board.querySelector("[data-channels]");
   heading.replaceChildren("Channels", ...badge(total, "unread", "unread"));

@@ -47,7 +47,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     scene.make("slope", "/slope").await;
     let other = scene.somebody_else().await;
     other.sign_in("ada", PASSWORD).await;
-    other.sees("Made by Ada Løvelace ✨").await;
+    other.sees("Created by Ada Løvelace ✨").await;
     other.press_for("127.0.0.1", "Your short link").await;
 
     // A new password puts the other browser out.
@@ -58,7 +58,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     assert_eq!(browser.all(".places li").await.len(), 1);
     until_it_closes(&other, "/account").await;
     other.sign_in("ada", "another in the fog").await;
-    other.sees("Made by").await;
+    other.sees("Created by").await;
 
     // She ends that session, and then all.
     scene.open("/account").await;
@@ -66,7 +66,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     browser.press_for("Sign out everywhere", "Sign in").await;
     assert_eq!(browser.path().await, "/login");
     browser.sign_in("ada", "another in the fog").await;
-    browser.sees("Made by").await;
+    browser.sees("Created by").await;
 
     scene.open("/account").await;
     browser.press("Delete this account").await;
@@ -157,7 +157,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     assert_eq!(browser.text("#password-error").await, said, "who is known does not show");
 
     browser.sign_in("ada", PASSWORD).await;
-    browser.sees("Made by").await;
+    browser.sees("Created by").await;
     scene.open("/account").await;
     let wrong = [("current", "a guess"), ("new", "another in the fog")];
     let said = browser.is_refused(&wrong, "Change password", "current").await;
@@ -195,6 +195,6 @@ async fn an_admin_finds_somebody_and_keeps_them_out(scripts: Scripts) {
     eve.fill_in(&[("username", "eve"), ("code", &code), ("new", "another in the fog")]).await;
     eve.press_for("Set password", "Your new password is set.").await;
     eve.sign_in("eve", "another in the fog").await;
-    eve.sees("Made by").await;
+    eve.sees("Created by").await;
     scene.end().await;
 }

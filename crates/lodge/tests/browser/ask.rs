@@ -11,10 +11,10 @@ async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) 
     browser.fill_in(&[("target", &scene.target.url("/secret")), ("short", "secret")]).await;
     browser.press("More options").await;
     browser.fill("password", "open sesame").await;
-    browser.press_for("Make the link", "Your link is ready.").await;
+    browser.press_for("Create link", "Your link is ready.").await;
 
     scene.open("/secret").await;
-    assert_eq!(browser.text("h1").await, "This link asks for a password");
+    assert_eq!(browser.text("h1").await, "This link needs a password");
     assert!(!browser.page().await.contains(&scene.target.url("")), "where it leads is not told");
     let said = browser.is_refused(&[("password", "open barley")], "Continue", "password").await;
     assert!(said.contains("password"), "{said}");

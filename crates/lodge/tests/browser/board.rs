@@ -96,7 +96,7 @@ async fn two_people_read_and_write(kind: Kind) {
     if scripts == Scripts::On {
         browser.press("More").await;
     }
-    browser.sees("A message by ada").await;
+    browser.sees("Message by ada").await;
     browser.fill("body", "Fresh ice").await;
     browser.press_for("Save", "Saved.").await;
     browser.press("Delete this message").await;
@@ -151,7 +151,7 @@ async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
     scene.attach("snow.jpg", &files::jpeg()).await;
     write(browser, "Look!").await;
     browser
-        .sees("Waiting to be sent: the picture snow.jpg, which is kept while this page is open")
+        .sees("Waiting to be sent: the picture snow.jpg, kept only while this page is open")
         .await;
     assert_eq!(browser.ask("return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).length").await, 0);
     browser.ask("window.fetch = window.heard").await;
@@ -170,7 +170,7 @@ async fn what_is_no_picture_is_said_to_be_none_and_its_words_can_be_changed() {
     scene.attach("picture.jpg", b"<svg/>").await;
     write(browser, "Look!").await;
     browser.sees("must be a JPEG, PNG, WebP or GIF").await;
-    browser.press("Change").await;
+    browser.press("Edit").await;
     browser.until("return document.querySelector('#body').value", "Look!").await;
     browser.press("Send").await;
     browser.until(SAID, "Look!; same page").await;
@@ -189,12 +189,12 @@ async fn who_comes_and_goes_and_what_they_are_called_is_told(engine: Engine) {
     other.press_for("Save", "Saved.").await;
     browser.until(NAMES, "Robert; ada,Robert").await;
     other.press_for("Sign out everywhere", "Sign in").await;
-    browser.sees("Robert @bob has left.").await;
+    browser.sees("Robert @bob left.").await;
     browser.until(NAMES, "Robert; ada").await;
     other.sign_in("bob", PASSWORD).await;
-    other.sees("Made by").await;
+    other.sees("Created by").await;
     other.press("Board").await;
-    browser.sees("Robert @bob is here.").await;
+    browser.sees("Robert @bob joined.").await;
     scene.end().await;
 }
 
@@ -203,7 +203,7 @@ async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in(engine: Engine) {
     let browser = &scene.browser;
     let elsewhere = scene.somebody_else().await;
     elsewhere.sign_in("ada", PASSWORD).await;
-    elsewhere.sees("Made by ada").await;
+    elsewhere.sees("Created by ada").await;
     elsewhere.open("/account").await;
     elsewhere.press_for("Sign out everywhere", "Sign in").await;
     browser.sees("You are signed out").await;
@@ -222,7 +222,7 @@ async fn nothing_is_lost_or_said_twice_when_the_server_is_killed(engine: Engine)
     server.kill();
     write(&other, "meanwhile").await;
     other.sees("Waiting to be sent").await;
-    other.sees("The server cannot be heard.").await;
+    other.sees("No connection to the server.").await;
     let server = lodge.start_at(address);
     for browser in [&browser, &other] {
         browser.until(SORTED, "1,2,3,4,5,before,meanwhile; 0; same page").await;
@@ -282,7 +282,7 @@ async fn what_is_too_long_is_said_as_one_types(engine: Engine) {
     browser.press("Board").await;
     browser.ask("document.querySelector('#body').value = 'ä'.repeat(2000)").await;
     browser.one("#body").await.send_keys("b").await.unwrap();
-    browser.sees("That is 1 too many.").await;
+    browser.sees("Over the limit by 1.").await;
     browser.press("Send").await;
     assert!(!browser.has(".waits").await && !browser.has("#messages li").await);
     browser.fill("body", "short").await;
@@ -320,11 +320,11 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     for _ in 0..2 {
         assert!(!other.has("#box .answers").await);
         open(&other).await;
-        other.press_for("Answer", "You answer ada: Fresh snow").await;
-        other.press("Not an answer").await;
+        other.press_for("Reply", "Replying to ada: Fresh snow").await;
+        other.press("Cancel reply").await;
     }
     open(&other).await;
-    other.press("Answer").await;
+    other.press("Reply").await;
     write(&other, "Where?").await;
     let quote = "return document.querySelector('#messages .quote')?.textContent ?? ''";
     browser.until(quote, "ada Fresh **snow**").await;
@@ -344,7 +344,7 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     }
     assert!(!browser.has(".change").await);
     open(browser).await;
-    browser.press_for("Delete", "Its text is gone for everybody then.").await;
+    browser.press_for("Delete", "This removes its text for all readers.").await;
     browser.press("No").await;
     browser.press("Delete").await;
     browser.press("Yes, delete it").await;
@@ -420,7 +420,7 @@ async fn what_must_wait_is_sent_by_itself_and_whoever_is_banned_is_told() {
     browser.press_for("Save", "Saved.").await;
     write(&other, "one").await;
     write(&other, "two").await;
-    other.sees("Too soon after the last one: sent by itself in").await;
+    other.sees("Too soon after the last message: sent automatically in").await;
     other.until(SAID, "one,two; same page").await;
 
     browser.open("/board/-/bans?username=bob").await;

@@ -109,7 +109,7 @@ async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine
     write(browser, "a secret").await;
     other.until(SAID, "a secret; same page").await;
     other.one("#messages a[aria-label]").await.click().await.unwrap();
-    other.press_for("Answer", "You answer ada: a secret").await;
+    other.press_for("Reply", "Replying to ada: a secret").await;
     other.ask("window.stays = 'same page'").await;
     write(&other, "Indeed").await;
     browser.until(SAID, "a secret,Indeed; same page").await;
@@ -183,7 +183,7 @@ async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Eng
     browser.sees("Sending").await;
     let hers = browser.new_tab().await;
     browser.sign_in("bob", PASSWORD).await;
-    browser.sees("Made by bob").await;
+    browser.sees("Created by bob").await;
     browser.press_for("Board", "#lobby").await;
     write(browser, "his").await;
     browser.until(SORTED, "his; 0; undefined").await;
@@ -195,7 +195,7 @@ async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Eng
     assert_eq!(stored(&scene.lodge), 1);
     browser.close_for(his).await;
     browser.sign_in("ada", PASSWORD).await;
-    browser.sees("Made by ada").await;
+    browser.sees("Created by ada").await;
     browser.press("Board").await;
     browser.until(SORTED, "hers,his; 0; undefined").await;
     assert_eq!(stored(&scene.lodge), 2);

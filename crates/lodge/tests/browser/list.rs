@@ -28,7 +28,7 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     let said = browser.is_refused(&wrong, "Sign in with the key", "api_key").await;
     assert_eq!(said, "This API key is unknown or revoked.");
     browser.fill("api_key", &key).await;
-    browser.press_for("Sign in with the key", "Made with the key Ann's laptop").await;
+    browser.press_for("Sign in with the key", "Created with the key Ann's laptop").await;
 
     let newest_first = |numbers: std::ops::RangeInclusive<usize>| names(numbers.rev());
     assert_eq!(shorts(browser).await, newest_first(26..=45));

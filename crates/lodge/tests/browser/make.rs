@@ -16,7 +16,7 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
     let browser = &scene.browser;
     scene.open("/").await;
     browser.fill("target", &scene.target.url("/a/long/path?with=more")).await;
-    browser.press_for("Make the link", "Your link is ready.").await;
+    browser.press_for("Create link", "Your link is ready.").await;
     let home = browser.path().await;
     assert!(browser.attribute("#url", "href").await.starts_with(&scene.origin));
 
@@ -24,7 +24,7 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
     browser.sees(&arrived("/a/long/path?with=more")).await;
 
     scene.open(&home).await;
-    browser.press_for("Statistics", "Since it was made").await;
+    browser.press_for("Statistics", "Since the link was created").await;
     reload_until(browser, "h1", "1 click").await;
     let chart = browser.attribute(".chart svg", "aria-labelledby").await;
     assert_eq!(chart, "chart-title chart-text", "those who do not see it are told of it");
@@ -62,7 +62,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     scene.open("/").await;
     browser.press("More options").await;
     browser.fill_in(&typed).await;
-    browser.press_for("Make the link", "There is a problem").await;
+    browser.press_for("Create link", "There is a problem").await;
     for (field, value) in typed {
         message_is_beside(browser, field).await;
         assert_eq!(browser.value(field).await, value, "{field} stays as it was typed");
@@ -75,7 +75,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     let target = scene.target.url("/second");
     browser.fill_in(&[("target", &target), ("short", "taken"), ("tags", "a, b")]).await;
     browser.fill("max_clicks", "5").await;
-    browser.press("Make the link").await;
+    browser.press("Create link").await;
     browser.one("#short-error").await;
     message_is_beside(browser, "short").await;
     assert_eq!(browser.value("target").await, target);
@@ -84,7 +84,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     assert_eq!(scene.server.links_stored(), 1);
 
     browser.fill("short", "free").await;
-    browser.press_for("Make the link", "Your link is ready.").await;
+    browser.press_for("Create link", "Your link is ready.").await;
     browser.sees("(0 of at most 5 used)").await;
     assert_eq!(scene.server.links_stored(), 2);
     scene.end().await;

@@ -16,14 +16,14 @@ async fn an_edit_is_followed_at_once_and_a_deleted_link_says_so(scripts: Scripts
 
     scene.open("/links/mine").await;
     browser.fill("target", &scene.target.url("/after")).await;
-    browser.press_for("Save", "Saved. The change is in force now.").await;
+    browser.press_for("Save", "Saved. The change is active now.").await;
     assert_eq!(browser.value("target").await, scene.target.url("/after"));
     scene.open("/mine").await;
     browser.sees(&arrived("/after")).await;
 
     scene.open("/links/mine").await;
     browser.press("Delete ").await;
-    browser.press_for("Yes, delete it", "The link is gone").await;
+    browser.press_for("Yes, delete it", "Link deleted").await;
     scene.open("/mine").await;
     browser.sees("Error 410").await;
     let page = browser.text("main").await;
@@ -51,13 +51,13 @@ async fn only_a_browser_with_the_manage_key_can_manage_a_link(scripts: Scripts) 
 
     let wrong = key.replace("manage_", "manage_A");
     let said = other.is_refused(&[("manage_key", &wrong)], "Open", "manage_key").await;
-    assert_eq!(said, "This key does not open this link.");
+    assert_eq!(said, "This is not the manage key of this link.");
 
     other.fill("manage_key", &key).await;
     other.press_for("Open", "Your short link").await;
     assert_eq!(other.path().await, "/links/mine");
     other.fill("target", &scene.target.url("/theirs")).await;
-    other.press_for("Save", "Saved. The change is in force now.").await;
+    other.press_for("Save", "Saved. The change is active now.").await;
     other.end().await;
 
     scene.open("/mine").await;

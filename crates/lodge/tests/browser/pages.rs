@@ -105,7 +105,7 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
     browser.write(&scene.target.url("/typed")).await;
     tab_to(browser, "short").await;
     browser.write("typed").await;
-    tab_to(browser, "Make the link").await;
+    tab_to(browser, "Create link").await;
     browser.strike(Key::Enter).await;
     browser.sees("Your link is ready.").await;
 
@@ -120,8 +120,8 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
     tab_to(browser, "Yes, delete it").await;
 
     for (page, field, button, answer) in [
-        ("/secret", "password", "Continue", "This link asks for a password"),
-        ("/links/theirs", "manage_key", "Open", "This key does not open this link."),
+        ("/secret", "password", "Continue", "This link needs a password"),
+        ("/links/theirs", "manage_key", "Open", "This is not the manage key of this link."),
         ("/login", "password", "Sign in", "Wrong username or password."),
     ] {
         scene.open(page).await;

@@ -33,7 +33,7 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     assert_eq!(browser.text("h1").await, "amazing-grace");
     browser.sees("Your only way to sign in.").await;
 
-    browser.press_for("Sign out", "Make the link").await;
+    browser.press_for("Sign out", "Create link").await;
     scene.open("/login?next=/account").await;
     browser.press("Sign in with Open").await;
     // She is known there still, and asked again all the same.

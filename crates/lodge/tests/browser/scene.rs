@@ -72,7 +72,7 @@ impl Scene {
     pub(crate) async fn make(&self, short: &str, path: &str) {
         self.open("/").await;
         self.browser.fill_in(&[("target", &self.target.url(path)), ("short", short)]).await;
-        self.browser.press_for("Make the link", "Your link is ready.").await;
+        self.browser.press_for("Create link", "Your link is ready.").await;
     }
 
     /// Makes a link through the API, as the owner of a key, with more settings.

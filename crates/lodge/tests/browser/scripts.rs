@@ -36,7 +36,7 @@ async fn a_form_that_is_sent_twice_makes_one_link(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     fill_in(&scene, browser).await;
-    browser.press_twice("Make the link").await;
+    browser.press_twice("Create link").await;
     browser.sees("Your link is ready.").await;
     assert_eq!(scene.server.links_stored(), 1);
 

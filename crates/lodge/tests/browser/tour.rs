@@ -60,7 +60,7 @@ async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
     browser.press("More options").await;
     browser.fill_in(&[("target", "ftp://x"), ("short", "api"), ("max_clicks", "0")]).await;
     browser.fill("tags", &"x".repeat(200)).await;
-    browser.press_for("Make the link", "There is a problem").await;
+    browser.press_for("Create link", "There is a problem").await;
     look("make a link, wrong").await;
     scene.make("gg", long).await;
     look("just made").await;
@@ -112,7 +112,7 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     browser.is_refused(&[("api_key", "lodge_wrong")], "Sign in with the key", "api_key").await;
     look("sign in with a key, wrong").await;
     browser.fill("api_key", key).await;
-    browser.press_for("Sign in with the key", "Made with the key").await;
+    browser.press_for("Sign in with the key", "Created with the key").await;
     look("list").await;
     scene.open("/links?search=x&tag=nothing").await;
     look("list, nothing found").await;
@@ -124,7 +124,7 @@ async fn delete(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/links/gg").await;
     browser.press("Delete ").await;
-    browser.press_for("Yes, delete it", "The link is gone").await;
+    browser.press_for("Yes, delete it", "Link deleted").await;
     look("deleted").await;
     scene.open("/gg").await;
     look("gone").await;
@@ -188,7 +188,7 @@ async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.one("#messages .said a").await;
     look("a channel").await;
     scene.open(&browser.attribute("#messages a[aria-label]", "href").await).await;
-    browser.sees("A message by").await;
+    browser.sees("Message by").await;
     look("a message").await;
     browser.is_refused(&[("body", " ")], "Save", "body").await;
     look("a message, wrong").await;

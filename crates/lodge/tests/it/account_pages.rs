@@ -298,7 +298,7 @@ fn a_session_that_has_ended_makes_no_link_without_an_owner_unasked() {
     let form = "form=0123456789abcdef&target=example.org&short=mine";
     let answer = server.on_page(&ada, "POST", "/links").form(form).expect(401);
     assert!(answer.header("set-cookie").unwrap().starts_with("lodge_session=;"), "{answer:?}");
-    answer.says("You are not signed in any more");
+    answer.says("You are signed out. Sign in to create");
     server.post("/links").browser().form(form).expect(303);
 }
 

@@ -43,7 +43,10 @@ fn a_form_that_is_sent_twice_is_one_message() {
 
     let other = send(&server, &ada, "/board/lobby", &[("client_id", id), ("body", "Ice")]);
     let page = other.expect(422).text();
-    assert!(page.contains(">Ice</textarea>") && page.contains("was sent by this form before"));
+    assert!(
+        page.contains(">Ice</textarea>")
+            && page.contains("This form has already sent another message")
+    );
     assert_ne!(client_id(&page), id, "sent again it is a new one");
 
     let program = |body: &str| {
@@ -125,7 +128,7 @@ fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
     assert_eq!(send(&server, &bob, &format!("/board/lobby/m/{hidden}"), &report).status, 303);
     assert!(shown(&server, &bob, "/board").contains("secret"), "it can be read until then");
 
-    let one = "Reports</a> <span class=\"unread\" title=\"to be looked at\">1</span>";
+    let one = "Reports</a> <span class=\"unread\" title=\"open reports\">1</span>";
     assert!(shown(&server, &cleo, "/board").contains(one), "staff are told that there is one");
     let reports = shown(&server, &cleo, "/board/-/reports");
     let number = between(&reports, "name=\"report\" value=\"", "\"").unwrap();
@@ -156,9 +159,9 @@ fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
     let page = shown(&server, &cleo, &format!("/board/lobby/m/{hidden}"));
     assert!(page.contains("a secret sentence") && page.contains("value=\"show\""), "{page}");
     let page = shown(&server, &cleo, &format!("/board/lobby/m/{deleted}"));
-    assert!(!page.contains("secret"), "it is gone for everybody: {page}");
-    assert!(shown(&server, &cleo, "/board/-/reports").contains("Nothing is to be looked at."));
-    assert!(!shown(&server, &cleo, "/board").contains("to be looked at"));
+    assert!(!page.contains("secret"), "its text is gone for all readers: {page}");
+    assert!(shown(&server, &cleo, "/board/-/reports").contains("No open reports."));
+    assert!(!shown(&server, &cleo, "/board").contains("open reports"));
 }
 
 #[test]
@@ -210,7 +213,7 @@ fn a_message_is_changed_and_given_signs_by_forms() {
     }
     let answering =
         shown(&server, &bob, &format!("/board/lobby?reply={}", path.rsplit('/').next().unwrap()));
-    assert!(answering.contains("You answer <bdi>ada</bdi>: Powder"), "{answering}");
+    assert!(answering.contains("Replying to <bdi>ada</bdi>: Powder"), "{answering}");
 }
 
 #[test]
@@ -226,19 +229,22 @@ fn staff_make_channels_and_ban_by_forms() {
     server.on_page(&cleo, "GET", "/board/lift-7").expect(404);
     assert_eq!(save("lift-7", "600").status, 303);
     let page = shown(&server, &bob, "/board/lift-7");
-    assert!(page.contains("About &#60;it&#62;") && page.contains("a message each 600 s"), "{page}");
+    assert!(
+        page.contains("About &#60;it&#62;") && page.contains("one message every 600 s"),
+        "{page}"
+    );
     let write = |id| send(&server, &bob, "/board/lift-7", &[("client_id", id), ("body", "a")]);
     assert_eq!(write("one").status, 303);
     let late = write("two").expect(429);
     assert!(late.header("retry-after").is_some() && late.text().contains(">a</textarea>"));
     let why = late.text();
-    let seconds = between(&why, "This channel is in slow mode; you can write again in ", " s.");
+    let seconds = between(&why, "This channel is in slow mode; you can post again in ", " s.");
     assert!(seconds.unwrap().parse::<u32>().unwrap() <= 600, "{why}");
 
     let ban =
         |action| send(&server, &cleo, "/board/-/bans", &[("username", "bob"), ("action", action)]);
     assert_eq!(ban("ban").status, 303);
-    assert!(shown(&server, &cleo, "/board/-/bans").contains("Let in again"));
+    assert!(shown(&server, &cleo, "/board/-/bans").contains(">Unban<"));
     for path in ["/board", "/board/lift-7", "/board/-/channels", "/board/lobby/since?after="] {
         server.on_page(&bob, "GET", path).expect(403);
     }
@@ -414,7 +420,7 @@ fn staff_see_all_that_is_hidden_and_members_do_not() {
 
 #[test]
 fn the_new_begins_at_a_mark_for_whoever_was_here_before() {
-    const MARK: &str = "<li class=\"since\">New since you were here</li>\n<li id=\"m";
+    const MARK: &str = "<li class=\"since\">New messages</li>\n<li id=\"m";
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     server.posted(&ada, "one", "old");
     let first = shown(&server, &bob, "/board");

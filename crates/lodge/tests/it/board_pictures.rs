@@ -253,5 +253,5 @@ fn pictures_of_who_has_left_go_and_their_words_stay() {
     let page = server.read_board(&bob, "/lobby/messages");
     let messages = page["messages"].as_array().unwrap();
     assert_eq!((&messages[0]["body"], messages[0].get("picture")), (&json!("Look!"), None));
-    server.on_page(&bob, "GET", "/board").send().says("The picture of this message is gone.");
+    server.on_page(&bob, "GET", "/board").send().says("The picture of this message was removed.");
 }

@@ -122,7 +122,7 @@ fn a_form_that_replaces_the_key_and_is_sent_twice_leaves_its_owner_in() {
     assert_eq!(Some(cookie), first.header("set-cookie"));
     assert!(!cookie.starts_with(&old), "{cookie}");
     let new = cookie.split(';').next().unwrap();
-    server.ask("GET", "/links/gg").browser().header("Cookie", new).send().says("Change it");
+    server.ask("GET", "/links/gg").browser().header("Cookie", new).send().says("Edit link");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Channels, who is in them, and what one has read and looks for.
+//! Channels: the list, presence, read positions, unread counts and search.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header};
@@ -21,21 +21,21 @@ use crate::{
     request::{Parameters, Segment, called, limit},
 };
 
-/// Messages that a search finds, if the caller does not say how many.
+/// The default `limit` of a search.
 const FOUND_DEFAULT: usize = 50;
 
-/// A cursor, of which `name` is the caller's name.
+/// Parses a cursor; `name` is the parameter that an error names.
 pub(super) fn cursor(name: &'static str, text: &str) -> Result<Cursor> {
     text.parse().map_err(|error| called(name, error))
 }
 
-/// All channels, the lobby first.
+/// All channels, lobby first.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ChannelsJson {
     channels: Vec<ChannelJson>,
 }
 
-/// All channels, the lobby first.
+/// List all channels, lobby first.
 #[utoipa::path(get, path = "/api/board", operation_id = "channels", tag = "board",
     responses((status = 200, body = ChannelsJson)), security(("session" = []), ("bot" = [])))]
 pub(super) async fn channels(State(app): State<BoardApp>, _: By) -> HttpResult {
@@ -44,10 +44,10 @@ pub(super) async fn channels(State(app): State<BoardApp>, _: By) -> HttpResult {
     Ok(private(Json(ChannelsJson { channels })))
 }
 
-/// Who is in a channel now.
+/// List the members who are in a channel now.
 #[utoipa::path(get, path = "/api/board/{channel}/people", operation_id = "people", tag = "board",
     params(("channel" = String, Path, example = "lobby")),
-    responses((status = 200, body = PeopleJson), (status = 404, description = "There is no such channel")), security(("session" = []), ("bot" = [])))]
+    responses((status = 200, body = PeopleJson), (status = 404, description = "No such channel")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn people(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
@@ -58,23 +58,23 @@ pub(super) async fn people(
     Ok(private(([(header::CONTENT_TYPE, "application/json")], people)))
 }
 
-/// Words to look for.
+/// What to search for.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SearchQuery {
-    /// Words, all of which are in the message; one with a `*` at its end is the beginning of words. At most 8.
+    /// At most 8 words, all of which a message must contain; `clos*` matches words that begin with `clos`.
     q: String,
-    /// In this channel alone.
+    /// Search in this channel only.
     channel: Option<String>,
-    /// Messages at most, 1 to 500; 50 if absent.
+    /// The most messages to return, 1 to 500; default 50.
     limit: Option<usize>,
 }
 
-/// Search for messages, the newest first.
+/// Search messages, newest first.
 #[utoipa::path(get, path = "/api/board/-/search", operation_id = "search_messages", tag = "board", params(SearchQuery),
-    responses((status = 200, body = FoundJson), (status = 400, description = "Something cannot be; the answer says what"),
-        (status = 429, description = "You search already; see Retry-After"), (status = 503, description = "Too many search; see Retry-After")), security(("session" = []), ("bot" = [])))]
+    responses((status = 200, body = FoundJson), (status = 400, description = "Invalid request; `detail` says why"),
+        (status = 429, description = "Too many searches of this account or bot at once; see Retry-After"), (status = 503, description = "Too many searches; see Retry-After")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn search(
     State(app): State<BoardApp>,
     Parameters(query): Parameters<SearchQuery>,
@@ -88,7 +88,7 @@ pub(super) async fn search(
     Ok(private(Json(FoundJson { messages })))
 }
 
-/// What one has not read.
+/// Count unread messages and mentions.
 #[utoipa::path(get, path = "/api/board/-/unread", operation_id = "unread", tag = "board",
     responses((status = 200, body = UnreadJson)), security(("session" = []), ("bot" = [])))]
 pub(super) async fn unread(State(app): State<BoardApp>, By(by): By) -> HttpResult {
@@ -97,18 +97,18 @@ pub(super) async fn unread(State(app): State<BoardApp>, By(by): By) -> HttpResul
     Ok(private(Json(UnreadJson { channels })))
 }
 
-/// How far one has read.
+/// A read position.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoteRead {
-    /// A `cursor` of an answer, or the id of an event on a stream.
+    /// The `cursor` of a response, or the id of an event on a stream.
     cursor: String,
 }
 
-/// Note how far one has read. What was read before stays read. It is stored within seconds.
+/// Mark a channel as read up to a cursor. A position never moves back. It is stored within seconds.
 #[utoipa::path(put, path = "/api/board/{channel}/read", operation_id = "note_read", tag = "board", request_body = NoteRead,
     params(("channel" = String, Path, example = "lobby")),
-    responses((status = 204, description = "It is noted"), (status = 404, description = "There is no such channel")), security(("session" = []), ("bot" = [])))]
+    responses((status = 204, description = "Noted"), (status = 404, description = "No such channel")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn note_read(
     State(app): State<BoardApp>,
     Segment(channel): Segment,

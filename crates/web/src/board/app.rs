@@ -1,4 +1,4 @@
-//! What the app's handlers work with.
+//! The state of the board's handlers.
 
 use std::sync::Arc;
 
@@ -21,21 +21,21 @@ use crate::{
     settings::SiteSettings,
 };
 
-/// What is said to whoever comes without one.
+/// The refusal of a request without a session token or bot key.
 const NO_TOKEN: Error = Error::unauthenticated(
-    "this needs Authorization: Bearer, and the token of a session (POST /api/session) or the key of a bot",
+    "send Authorization: Bearer with the token of a session (POST /api/session) or the key of a bot",
 );
 
-/// The longest body of a request, in bytes: 2,000 characters, however they are written in JSON.
+/// The largest request body, in bytes: enough for 2,000 characters in any JSON escaping.
 pub(super) const BODY_BYTES_MAX: usize = 32 << 10;
 
-/// How much more often than a person a bot may send something.
+/// The factor by which a bot's posting limit exceeds a member's.
 const BOTS_SHARE: u32 = 10;
 
-/// The service, and the site that it is served on.
+/// The state of the board's handlers: the site and [`Parts`].
 pub(crate) type BoardApp = App<Parts>;
 
-/// What there is one of.
+/// The board's services and limits.
 pub(crate) struct Parts {
     pub(crate) board: Arc<Board>,
     pub(crate) accounts: AccountsClient,
@@ -47,7 +47,7 @@ pub(crate) struct Parts {
 }
 
 impl BoardApp {
-    /// The app on a site that has accounts.
+    /// Creates the app. The site must serve accounts.
     pub(crate) fn new(
         site: Arc<SiteContext>,
         board: Arc<Board>,
@@ -75,8 +75,8 @@ impl BoardApp {
         Self::on(site, parts)
     }
 
-    /// Who asks, by the token of a session or of a bot in `Authorization: Bearer`; [`Error::Forbidden`] if they are
-    /// banned.
+    /// Authenticates the caller by the session token or bot key in `Authorization: Bearer`; [`Error::Forbidden`] if
+    /// the caller is banned.
     pub(crate) async fn visitor(&self, asked: &Asked) -> Result<Visitor> {
         match asked.bearer() {
             Some(token) if token.starts_with(BOT_PREFIX) => {
@@ -92,35 +92,35 @@ impl BoardApp {
         }
     }
 
-    /// Lets somebody in who is signed in.
+    /// Admits a signed-in account; [`Error::Forbidden`] if it is banned.
     pub(crate) async fn signed_in(&self, me: &SignedIn, session: SessionDigest) -> Result<Visitor> {
         let mut actor = Actor::of(&me.account);
         if !self.board.admit(&actor.profile).await? {
-            // A session may be remembered a moment longer than its account is so.
+            // A cached session may hold an older state of the account.
             actor = Actor::of(&self.accounts.user(me.account.username.clone()).await?);
             self.board.note(actor.profile.clone()).await?;
         }
         Ok(Visitor { actor, credential: Credential::Session(session) })
     }
 
-    /// Takes one from the share of whoever sends something, or says when there is one again.
+    /// Counts one write against the sender's rate limit; [`Error::TooMany`] with the time to wait past it.
     pub(crate) fn limit(&self, by: &Actor) -> Result<()> {
         let shares = if by.profile.is_bot() { &self.bots_send } else { &self.people_send };
         shares.as_ref().map_or(Ok(()), |shares| shares.take_one(by.id()))
     }
 }
 
-/// The channel of a path.
+/// Parses the channel in a path.
 pub(crate) fn slug(text: &str) -> Result<Slug> {
     Slug::parse(text).map_err(|_| Error::not_found("there is no such channel"))
 }
 
-/// The message that a field names.
+/// Parses the message id in `field`.
 pub(super) fn message_named(field: &'static str, text: &str) -> Result<EventId> {
-    text.parse().map_err(|_| Error::invalid(field, "must be the id of a message"))
+    text.parse().map_err(|_| Error::invalid(field, "must be the id of a message, such as 7:42"))
 }
 
-/// The message of a path.
+/// Parses the message id in a path.
 pub(crate) fn message_id(text: &str) -> Result<EventId> {
     text.parse().map_err(|_| Error::not_found("there is no such message"))
 }

@@ -1,4 +1,4 @@
-//! The JSON shapes that several handlers answer with. What people wrote is data in them.
+//! JSON response types that several handlers share. Text of members is always a string value, never markup.
 
 use std::borrow::Borrow;
 
@@ -19,9 +19,9 @@ pub(super) struct ChannelJson {
     #[schema(example = "lobby")]
     channel: String,
     topic: String,
-    /// Seconds that must lie between two messages of one person; 0 is no limit.
+    /// Seconds between two messages of one member; 0 means no limit.
     slow_mode_s: u32,
-    /// Whether nobody writes there any more.
+    /// Whether the channel is archived: it can be read, but not posted in.
     #[serde(skip_serializing_if = "is_false")]
     #[schema(required = false)]
     archived: bool,
@@ -40,18 +40,18 @@ impl From<Channel> for ChannelJson {
     }
 }
 
-/// What one has not read.
+/// Unread counts by channel.
 #[derive(Serialize, ToSchema)]
 pub(super) struct UnreadJson {
     pub(super) channels: Vec<UnreadChannelJson>,
 }
 
-/// What one has not read of a channel; counted up to 100.
+/// The unread counts of a channel, each at most 100.
 #[derive(Serialize, ToSchema)]
 pub(super) struct UnreadChannelJson {
     channel: String,
     messages: u32,
-    /// Those of them that name oneself.
+    /// Unread messages that mention the caller.
     mentions: u32,
 }
 
@@ -62,16 +62,16 @@ impl From<Unread> for UnreadChannelJson {
     }
 }
 
-/// Who wrote something, as they are called now. Of a deleted account both names are empty.
+/// The author of a message or event, by their current names. Both names of a deleted account are empty.
 #[derive(Default, Serialize, ToSchema)]
 pub(super) struct AuthorJson {
     username: String,
     nickname: String,
-    /// Whether it is a program.
+    /// Whether the author or member is a bot.
     #[serde(skip_serializing_if = "is_false")]
     #[schema(required = false)]
     bot: bool,
-    /// `moderator` or `admin`, of whoever keeps order.
+    /// `moderator` or `admin`; absent for members.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
 }
@@ -84,19 +84,19 @@ impl From<Profile> for AuthorJson {
     }
 }
 
-/// Somebody who is here.
+/// A member or bot.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PersonJson {
     username: String,
     nickname: String,
-    /// Whether it is a program.
+    /// Whether the author or member is a bot.
     #[serde(skip_serializing_if = "is_false")]
     #[schema(required = false)]
     bot: bool,
-    /// `moderator` or `admin`, of whoever keeps order.
+    /// `moderator` or `admin`; absent for members.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    /// Where their picture is on this site.
+    /// The path of their picture on this site.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<String>,
 }
@@ -109,7 +109,7 @@ impl From<Profile> for PersonJson {
     }
 }
 
-/// Who is here.
+/// The members and bots in a channel now.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PeopleJson {
     pub(super) people: Vec<PersonJson>,
@@ -121,44 +121,44 @@ impl From<Vec<Profile>> for PeopleJson {
     }
 }
 
-/// Something that happened in a channel.
+/// An event of a channel.
 #[derive(Default, Serialize, ToSchema)]
-// Accounts have events, too.
+// The accounts API has an `EventJson` of its own.
 #[schema(as = BoardEventJson)]
-#[expect(clippy::option_option, reason = "absent, null and a text are three things")]
+#[expect(clippy::option_option, reason = "absent, null and a text differ")]
 pub(super) struct EventJson {
-    /// `origin:seq`; of each origin numbered without a gap.
+    /// `origin:seq`; `seq` is dense per origin.
     #[schema(example = "7:42")]
     id: String,
     /// `message`, `edit`, `delete`, `reaction` or `hide`.
     kind: &'static str,
-    /// As text it sorts as it is.
+    /// RFC 3339 with six decimals; sorts as text.
     #[schema(format = DateTime, example = "2026-01-01T00:00:00.000001Z")]
     at: String,
     author: AuthorJson,
-    /// Of what is no message: the message that it is about.
+    /// The message that the event changes; absent for a `message`.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
-    /// Of a message or an edit: what it says, or null if that cannot be read any more; empty, if it is a picture alone.
+    /// The text of a message or an edit; null if it is hidden or deleted, empty if the message is only a picture.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     body: Option<Option<String>>,
-    /// The picture of a message that can be read.
+    /// The picture of a readable message.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<MessagePictureJson>,
-    /// The message that it answers.
+    /// The message that it replies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<String>,
-    /// `hidden` or `deleted`, if it cannot be read.
+    /// `hidden` or `deleted`; absent if the message is readable.
     #[serde(skip_serializing_if = "Option::is_none")]
     visibility: Option<&'static str>,
-    /// The sign.
+    /// The emoji of a reaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     reaction: Option<&'static str>,
-    /// Whether the sign was taken away.
+    /// Whether the reaction was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     removed: Option<bool>,
-    /// Whether the message is hidden from then on, or shown again.
+    /// Whether the message was hidden (true) or shown again (false).
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<bool>,
 }
@@ -195,23 +195,23 @@ impl From<&Event> for EventJson {
 }
 
 impl EventJson {
-    /// For whoever is given what is to be seen beside it.
+    /// Drops the body and the picture, for pages, which get the message's HTML instead.
     pub(super) fn without_body(self) -> Self {
         Self { body: None, picture: None, ..self }
     }
 }
 
-/// Where the picture of a message is.
+/// Returns the path of a message's picture.
 pub(super) fn picture_of(id: impl Borrow<PictureId>, size: PictureSize) -> String {
     format!("/board/-/pictures/{}/{}", id.borrow(), size.px())
 }
 
-/// Where the picture of a message is on this site, for whoever can read it.
+/// The paths of a message's picture on this site. Only readers of the message may fetch them.
 #[derive(Serialize, ToSchema)]
 struct MessagePictureJson {
-    /// All of it, within 1,024 pixels a side.
+    /// The whole picture, at most 1,024 pixels a side.
     url: String,
-    /// The same within 320.
+    /// A preview, at most 320 pixels a side.
     preview: String,
 }
 
@@ -224,7 +224,7 @@ impl From<PictureId> for MessagePictureJson {
     }
 }
 
-/// A message as it stands.
+/// The current state of a message.
 #[derive(Serialize, ToSchema)]
 pub(super) struct MessageJson {
     #[schema(example = "7:42")]
@@ -233,53 +233,53 @@ pub(super) struct MessageJson {
     #[schema(format = DateTime)]
     at: String,
     author: AuthorJson,
-    /// What it says; null if it cannot be read, empty if it is a picture alone.
+    /// Its text; null if it is not readable, empty if the message is only a picture.
     body: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<MessagePictureJson>,
-    /// `hidden` or `deleted`, if it cannot be read by everybody.
+    /// `hidden` or `deleted`; absent if all readers can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     visibility: Option<&'static str>,
-    /// When it was written anew for the last time.
+    /// The time of the last edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     edited_at: Option<String>,
-    /// The message that it answers.
+    /// The message that it replies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<QuoteJson>,
     reactions: Vec<ReactionJson>,
-    /// What it was before, the first first; of a message that was asked for alone.
+    /// Earlier versions, oldest first; only in the response for a single message.
     #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<Vec<VersionJson>>,
 }
 
 impl MessageJson {
-    /// The same with what it was before.
+    /// Adds the earlier versions.
     pub(super) fn with(self, history: Vec<Version>) -> Self {
         Self { history: Some(history.into_iter().map(Into::into).collect()), ..self }
     }
 }
 
-/// A message that another one answers, in short.
+/// An excerpt of the message that another one replies to.
 #[derive(Serialize, ToSchema)]
 struct QuoteJson {
     id: String,
     nickname: String,
-    /// How it begins; null if it cannot be read, empty if it is a picture alone.
+    /// The beginning of its text; null if it is not readable, empty if the message is only a picture.
     body: Option<String>,
 }
 
-/// A sign under a message.
+/// A reaction to a message, with its count.
 #[derive(Serialize, ToSchema)]
 struct ReactionJson {
     #[schema(example = "👍")]
     reaction: &'static str,
     count: u32,
-    /// Whether it is one's own, too.
+    /// Whether the caller is among the accounts that reacted.
     mine: bool,
 }
 
-/// What a message was.
+/// An earlier version of a message.
 #[derive(Serialize, ToSchema)]
 struct VersionJson {
     #[schema(format = DateTime)]
@@ -322,18 +322,18 @@ impl From<Message> for MessageJson {
     }
 }
 
-/// Messages that were found, the newest first.
+/// Messages, newest first.
 #[derive(Serialize, ToSchema)]
 pub(super) struct FoundJson {
     pub(super) messages: Vec<MessageJson>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
 fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// Why a message cannot be read.
+/// Returns why a message is not readable; `None` if it is.
 fn unreadable(visibility: Visibility) -> Option<&'static str> {
     match visibility {
         Visibility::Shown => None,
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_says_what_belongs_to_its_kind_and_nothing_else() {
+    fn an_event_has_the_fields_of_its_kind_only() {
         let target = "7:1".parse().unwrap();
         let account = PersonId::Account(AccountId(1));
         let of = |what| serde_json::to_value(EventJson::from(&event(account, what))).unwrap();
@@ -399,6 +399,6 @@ mod tests {
             account,
             message(body, None, Visibility::Shown),
         )));
-        assert!(!line.unwrap().contains('\n'), "it is one line of a stream");
+        assert!(!line.unwrap().contains('\n'), "an event is one line of a stream");
     }
 }

@@ -1,4 +1,4 @@
-//! What happened in a channel: page by page, and on a stream while it happens.
+//! The events of a channel: in pages, and live on a stream.
 
 use axum::{Json, extract::State};
 use lodge_domain::{
@@ -22,24 +22,24 @@ use crate::{
     request::{self, Asked, Parameters, Segment},
 };
 
-/// Events on a page, if the caller does not say how many.
+/// The default `limit`.
 const PAGE_DEFAULT: usize = 100;
 
-/// The header by which a stream goes on where another ended.
+/// The header with which a reconnecting client resumes a stream.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Which events: one of `after`, `before` and `tail`, or the first.
+/// Which events: at most one of `after`, `before` and `tail`; without any, from the first.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EventsQuery {
-    /// The first after this cursor.
+    /// The first events after this cursor.
     after: Option<String>,
-    /// The last before this cursor.
+    /// The last events before this cursor.
     before: Option<String>,
-    /// So many of the last of all.
+    /// The newest events, 1 to 500.
     tail: Option<usize>,
-    /// Events on the page, 1 to 500; 100 if absent.
+    /// The most events to return, 1 to 500; default 100.
     limit: Option<usize>,
 }
 
@@ -53,7 +53,9 @@ impl EventsQuery {
             (None, None, Some(tail)) => {
                 (Reach::Tail, request::limit("tail", Some(tail), tail, PAGE_MAX)?)
             }
-            _ => return Err(Error::invalid("query", "may hold one of after, before and tail")),
+            _ => {
+                return Err(Error::invalid("query", "takes one of after, before and tail"));
+            }
         })
     }
 }
@@ -62,20 +64,20 @@ impl EventsQuery {
 #[derive(Serialize, ToSchema)]
 pub(super) struct EventsJson {
     events: Vec<EventJson>,
-    /// What a reader has after them: go on with `after`.
+    /// The cursor after the page; pass it as `after` for the next page.
     cursor: String,
-    /// What a reader has before them: go back with `before`.
+    /// The cursor before the page; pass it as `before` for the previous page.
     start: String,
-    /// Whether there is more in the direction that was asked for.
+    /// Whether there are more events in the requested direction.
     more: bool,
 }
 
-/// Read what happened in a channel, in order.
+/// List the events of a channel, in order.
 ///
-/// What cannot be read any more is not in it, but its place is.
+/// A deleted or hidden message keeps its place, without its text.
 #[utoipa::path(get, path = "/api/board/{channel}/events", operation_id = "events", tag = "board",
     params(("channel" = String, Path, example = "lobby"), EventsQuery),
-    responses((status = 200, body = EventsJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 404, description = "There is no such channel")),
+    responses((status = 200, body = EventsJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 404, description = "No such channel")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn page(
     State(app): State<BoardApp>,
@@ -100,22 +102,22 @@ pub(super) async fn page(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct StreamQuery {
-    /// What you have, where there is no `Last-Event-ID`; empty: nothing, so that all comes. Without either only what
-    /// is new comes.
+    /// Resume after this cursor, unless there is a `Last-Event-ID`; empty: replay from the first event. Without
+    /// either, only new events are sent.
     after: Option<String>,
 }
 
-/// Hear what happens in a channel.
+/// Stream the events of a channel.
 ///
-/// Server-sent events: first everything after the cursor, then what happens while it does. The id of an event is the
-/// cursor that you have with it. Events that have a name carry no id: `people` (who is here, at the beginning), `join`,
-/// `leave`, `person` (somebody is called otherwise), `gone` (an account is deleted; who wrote by that name has left), `heartbeat` (every 15 seconds if there is nothing else), and
-/// `end` before the server ends the stream for good.
+/// Server-sent events: first all events after the cursor, then live ones. The id of an event is the cursor after it.
+/// Events with a name carry no id: `people` (the members in the channel, at the beginning), `join`, `leave`, `person`
+/// (a member's profile changed), `gone` (an account was deleted; its messages stay without its name),
+/// `heartbeat` (after 15 seconds without an event), and `end` (the server ends the stream for good; do not reconnect).
 #[utoipa::path(get, path = "/api/board/{channel}/stream", operation_id = "hear_channel", tag = "board",
-    params(("channel" = String, Path, example = "lobby"), StreamQuery, ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have")),
-    responses((status = 200, description = "Each event's `data` is one of these, unless it has a name", content_type = "text/event-stream", body = EventJson),
-        (status = 400, description = "There is no such cursor"), (status = 404, description = "There is no such channel"),
-        (status = 429, description = "You have too many streams, or too many come from this address; see Retry-After"), (status = 503, description = "Too many listen; see Retry-After")),
+    params(("channel" = String, Path, example = "lobby"), StreamQuery, ("Last-Event-ID" = Option<String>, Header, description = "The id of the last received event")),
+    responses((status = 200, description = "The `data` of each event without a name", content_type = "text/event-stream", body = EventJson),
+        (status = 400, description = "The cursor is invalid"), (status = 404, description = "No such channel"),
+        (status = 429, description = "Too many streams of this account or bot, or of this address; see Retry-After"), (status = 503, description = "Too many streams; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn stream(
     State(app): State<BoardApp>,
@@ -129,7 +131,7 @@ pub(super) async fn stream(
     Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Programs).await?)
 }
 
-/// What a listener has; `None` if they want only what is new.
+/// Parses the cursor at which a stream begins; `None` for new events only.
 pub(super) fn begin(asked: &Asked, after: Option<&str>) -> Result<Option<Cursor>> {
     let last = asked.headers.get(LAST_EVENT_ID).map(|last| last.to_str().unwrap_or("?"));
     match last.filter(|last| !last.is_empty()) {

@@ -1,4 +1,4 @@
-//! What handlers take from a request: who asks, and which message its path names.
+//! Extractors: the authenticated caller, and the message in a path.
 
 use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
@@ -26,7 +26,7 @@ where
     }
 }
 
-/// Who asks, by the token of a session or of a bot.
+/// The caller, authenticated by a session token or a bot key.
 pub(super) struct By(pub(super) Actor);
 
 impl<S: Send + Sync> FromRequestParts<S> for By
@@ -40,7 +40,7 @@ where
     }
 }
 
-/// The same of a request that sends something: one is taken from the sender's share before the body is read.
+/// The caller of a write, counted against its rate limit before the body is read.
 pub(super) struct Sender(pub(super) Actor);
 
 impl FromRequestParts<BoardApp> for Sender {
@@ -53,7 +53,7 @@ impl FromRequestParts<BoardApp> for Sender {
     }
 }
 
-/// The message that a path names, in its channel.
+/// The channel and the message in a path.
 pub(super) struct Place(pub(super) Slug, pub(super) EventId);
 
 impl<S: Send + Sync> FromRequestParts<S> for Place {

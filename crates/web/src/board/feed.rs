@@ -1,4 +1,4 @@
-//! What listeners to a channel hear, as it goes over the wire: written once for all of them.
+//! The broadcast of a channel's events to its streams. Each event is serialised once for all of them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,39 +12,39 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{dto::EventJson, shown::shown};
 
-/// What a listener may have missed before it goes back to reading the store. One that reads slowly keeps so much in
-/// memory for its channel, and each may be a message's whole HTML. With fewer, a pause of a tenth of a second has all
-/// of a busy channel's listeners read the store, which is half as fast.
+/// The capacity of a channel's broadcast, in frames. A stream that lags further behind reads from the store again. A
+/// slow stream keeps up to this many frames in memory for its channel, each possibly a message's whole HTML. With a
+/// smaller capacity, a pause of 0.1 s makes all streams of a busy channel read from the store, at half the throughput.
 pub(super) const WAITING_MAX: usize = 1_024;
 
-/// What the listeners to a channel share; the last of them to go ends the task.
+/// The broadcast that the streams of a channel share. Dropping the last reference aborts the task.
 pub(super) struct Feed {
     pub(super) frames: broadcast::Sender<Frame>,
     pub(super) task: AbortOnDropHandle<()>,
 }
 
 impl Feed {
-    /// Whether anybody still looks for what is new.
+    /// Whether the task that follows the channel is running.
     pub(super) fn is_followed(&self) -> bool {
         !self.task.is_finished()
     }
 }
 
-/// What all listeners to a channel hear.
+/// An item of a channel's broadcast.
 #[derive(Clone)]
 pub(super) enum Frame {
-    /// Something has happened.
+    /// An event of the channel.
     Event(Arc<Told>),
-    /// Something may have happened before anybody followed.
+    /// Events may have been stored before the task began to follow the channel: read the store again.
     Look,
-    /// Something about people, as it goes over the wire.
+    /// A serialised frame about members: `people`, `join`, `leave`, `person` or `gone`.
     Word(Bytes),
 }
 
-/// An event as it goes over the wire, written once for all who have the same cursor.
+/// An event, serialised once for all streams with the same cursor.
 pub(super) struct Told {
     event: Event,
-    /// What a reader has who has all that the follower had then.
+    /// The cursor after the event of a stream that has received all that the task has read.
     cursor: Cursor,
     written: OnceLock<(Bytes, usize)>,
     shown: OnceCell<(Bytes, usize)>,
@@ -59,14 +59,14 @@ impl Told {
         &self.event
     }
 
-    /// The frames for a reader who has `cursor` with it: the same bytes for all, or the line of the id anew before
-    /// them.
+    /// Returns the frames for a stream whose cursor after the event is `cursor`: the shared bytes, or an id line of
+    /// its own followed by the shared data line.
     pub(super) fn frames(&self, cursor: &Cursor) -> (Bytes, Option<Bytes>) {
         let written = self.written.get_or_init(|| whole(&self.cursor, &data_line(&self.event)));
         self.for_reader(written, cursor)
     }
 
-    /// The same for a page, of which whoever comes first makes what is to be seen.
+    /// Like [`Self::frames`], for pages. The first call renders the message's HTML.
     pub(super) async fn page_frames(
         &self,
         board: &Board,
@@ -91,18 +91,18 @@ impl Told {
     }
 }
 
-/// A frame, and how much of it is the line of its id.
+/// Returns a frame, and the length of its id line in bytes.
 fn whole(cursor: &Cursor, data_line: &str) -> (Bytes, usize) {
     let id = id_line(cursor);
     ([id.as_bytes(), data_line.as_bytes()].concat().into(), id.len())
 }
 
-/// An event that one reader alone is told.
+/// Serialises an event for one stream.
 pub(super) fn frame(event: &Event, cursor: &Cursor) -> Bytes {
     whole(cursor, &data_line(event)).0
 }
 
-/// The same for a page.
+/// Serialises an event for the stream of one page.
 pub(super) async fn page_frame(
     board: &Board,
     channel: &Slug,
@@ -112,7 +112,7 @@ pub(super) async fn page_frame(
     Ok(whole(cursor, &page_data_line(board, channel, event).await?).0)
 }
 
-/// What a reader has, so that they come back with it.
+/// The id line: a reconnecting client sends the cursor back as `Last-Event-ID`.
 pub(super) fn id_line(cursor: &Cursor) -> String {
     format!("id: {cursor}\n")
 }
@@ -135,14 +135,14 @@ mod tests {
     use crate::board::samples::member;
 
     #[test]
-    fn an_event_is_written_once_and_the_id_anew_for_whoever_has_another_cursor() {
+    fn an_event_is_serialised_once_and_only_the_id_line_depends_on_the_cursor() {
         let id = "7:42".parse().unwrap();
         let by = member(1, "ada", "Ada");
         let event = Event { id, at: Stamp::stored(0), by, what: What::Delete { target: id } };
         let cursor: Cursor = "7:42,9:3".parse().unwrap();
         let told = Told::new(event.clone(), cursor.clone());
         let ((first, none), (again, _)) = (told.frames(&cursor), told.frames(&cursor));
-        assert_eq!((first.as_ptr(), none), (again.as_ptr(), None), "each holds the same bytes");
+        assert_eq!((first.as_ptr(), none), (again.as_ptr(), None), "both share the same bytes");
         assert_eq!(first, frame(&event, &cursor));
         let other: Cursor = "7:42".parse().unwrap();
         let (line, data) = told.frames(&other);

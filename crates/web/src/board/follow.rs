@@ -1,4 +1,4 @@
-//! The task that follows a channel while anybody listens to it.
+//! The task that follows a channel while it has at least one stream.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,10 +19,10 @@ use super::{
     shared::Shared,
 };
 
-/// How often it is looked whether something has happened of which nobody here has heard.
+/// The period of polling the store, for events of other processes that no wake-up announced.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Reads what happens in a channel, and tells it, until the last listener goes.
+/// Reads new events of a channel and broadcasts them, until the last stream ends.
 pub(super) async fn follow(
     shared: Arc<Shared>,
     channel: Slug,
@@ -42,31 +42,31 @@ pub(super) async fn follow(
                     shared.hear(&channel, heard);
                     continue;
                 }
-                // A ban may have been among what is missed: all come again, and are let in anew.
+                // A ban may have been missed: end all streams, whose clients reconnect and are checked again.
                 Err(RecvError::Lagged(_) | RecvError::Closed) => return,
             },
         }
-        // What rang until now is read by now.
+        // The next read covers all wake-ups so far.
         while !matches!(rings.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {}
         if let Err(error) = read_on(&shared.board, &channel, &mut cursor, &frames).await {
-            tracing::warn!(%error, %channel, "listeners wait for what happens");
+            tracing::warn!(%error, %channel, "reading new events failed; retrying");
         }
     }
 }
 
-/// Waits until something may have happened in the channel.
+/// Waits for a wake-up of this channel.
 async fn rung(rings: &mut broadcast::Receiver<Slug>, channel: &Slug) {
     loop {
         match rings.recv().await {
             Ok(rung) if rung != *channel => {}
-            // Too many rang: this one may have been among them.
+            // Lagged: a wake-up of this channel may have been lost.
             Ok(_) | Err(RecvError::Lagged(_)) => return,
             Err(RecvError::Closed) => std::future::pending().await,
         }
     }
 }
 
-/// Tells what has happened since the last time.
+/// Broadcasts the events since the last call.
 async fn read_on(
     board: &Board,
     channel: &Slug,
@@ -75,7 +75,7 @@ async fn read_on(
 ) -> Result<()> {
     loop {
         let Some(had) = cursor.clone() else {
-            // Whoever came first may have read before this.
+            // The first stream may have read the store before this point.
             *cursor = Some(board.events(channel.clone(), Reach::Tail, 1).await?.cursor);
             let _ = frames.send(Frame::Look);
             return Ok(());
@@ -84,7 +84,7 @@ async fn read_on(
         let mut had = page.start;
         for event in page.events {
             had.take(event.id);
-            // Nobody may listen.
+            // Fails only without a receiver.
             let _ = frames.send(Frame::Event(Arc::new(Told::new(event, had.clone()))));
         }
         *cursor = Some(page.cursor);

@@ -1,4 +1,4 @@
-//! Webhooks: who is told what happens in channels, and what they are told. For admins.
+//! Webhooks: the admin API that manages them, and the body of a delivery.
 
 use std::sync::Arc;
 
@@ -32,17 +32,17 @@ use crate::{
     routes::{Routes, may_fail},
 };
 
-/// The board, and its hooks.
+/// The state of the webhook handlers.
 pub(crate) type HooksApp = App<Parts>;
 
-/// What there is one of.
+/// The board's state and the webhook service.
 pub(crate) struct Parts {
     board: BoardApp,
     hooks: Arc<Hooks>,
 }
 
 impl HooksApp {
-    /// The hooks of a board.
+    /// Creates the state on the board's site.
     pub(crate) fn new(board: BoardApp, hooks: Arc<Hooks>) -> Self {
         Self::on(Arc::clone(&board.site), Parts { board, hooks })
     }
@@ -54,7 +54,7 @@ impl FromRef<HooksApp> for BoardApp {
     }
 }
 
-/// The routes about hooks.
+/// The webhook routes.
 pub(crate) fn routes() -> Routes<HooksApp> {
     Routes::default()
         .schema::<HookEventJson>()
@@ -64,19 +64,19 @@ pub(crate) fn routes() -> Routes<HooksApp> {
         .describe(|operation| may_fail(operation, &FAILURES))
 }
 
-/// A hook to be.
+/// A webhook to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AddHook {
-    /// The channel whose events are sent, from now on.
+    /// The channel whose events are sent, from the creation of the webhook on.
     #[schema(example = "lobby")]
     channel: String,
-    /// Where to: https or http, at a public address unless the operator allows others.
+    /// The receiver's http or https URL, at a public address unless the operator allows others.
     #[schema(example = "https://example.org/hook")]
     url: String,
 }
 
-/// A hook.
+/// A webhook.
 #[derive(Default, Serialize, ToSchema)]
 struct HookJson {
     id: i64,
@@ -85,28 +85,28 @@ struct HookJson {
     #[schema(example = "https://example.org/hook")]
     url: String,
     created_at: Timestamp,
-    /// What its receiver has taken: the events after it are in `/api/board/{channel}/events?after=`.
+    /// The cursor after the last delivered event; `/api/board/{channel}/events?after=` has the events after it.
     cursor: String,
-    /// How many deliveries have failed in a row.
+    /// Consecutive failed deliveries.
     failures: u32,
-    /// While they fail: since when.
+    /// The time of the first of them; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     failing_since: Option<Timestamp>,
-    /// While they fail: when the next one is tried.
+    /// The time of the next retry; absent without a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_try: Option<Timestamp>,
-    /// Since when nothing is sent any more.
+    /// The time at which deliveries stopped; absent while the webhook is enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_at: Option<Timestamp>,
-    /// Why the last delivery failed, or the hook is disabled.
+    /// Why the last delivery failed, or why the webhook is disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// What deliveries are signed with; told once, to whoever adds the hook.
+    /// The secret that signs deliveries; only in the response that creates the webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
 
-/// All hooks, the oldest first.
+/// All webhooks, oldest first.
 #[derive(Serialize, ToSchema)]
 struct HooksJson {
     hooks: Vec<HookJson>,
@@ -145,20 +145,20 @@ impl HookJson {
     }
 }
 
-/// What is sent to a hook: an event, in an envelope as Standard Webhooks recommend it.
+/// The body of a delivery: an event in the envelope that Standard Webhooks recommends.
 #[derive(Serialize, ToSchema)]
 struct HookEventJson {
     /// `board.` and the event's kind.
     #[serde(rename = "type")]
     #[schema(example = "board.message")]
     kind: String,
-    /// When it happened.
+    /// The time of the event.
     #[schema(format = DateTime, example = "2026-01-01T00:00:00.000001Z")]
     timestamp: String,
     data: HookDataJson,
 }
 
-/// The event, and where it happened.
+/// The event and its channel.
 #[derive(Serialize, ToSchema)]
 struct HookDataJson {
     #[schema(example = "lobby")]
@@ -166,31 +166,33 @@ struct HookDataJson {
     event: EventJson,
 }
 
-/// What is sent to a hook about an event.
+/// Returns the body of the delivery of an event, as JSON.
 pub fn hook_body(channel: &Slug, event: &Event) -> Vec<u8> {
     let json = HookEventJson {
         kind: format!("board.{}", event.what.kind()),
         timestamp: event.at.to_string(),
         data: HookDataJson { channel: channel.to_string(), event: event.into() },
     };
-    // There is nothing in it that JSON cannot say.
+    // Strings and numbers only: serialisation cannot fail.
     serde_json::to_vec(&json).unwrap_or_default()
 }
 
-/// Who is told what happens.
+/// List all webhooks, oldest first.
 #[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "board",
-    responses((status = 200, body = HooksJson), (status = 403, description = "This is for admins")), security(("session" = [])))]
+    responses((status = 200, body = HooksJson), (status = 403, description = "Only admins may do this")), security(("session" = [])))]
 async fn list(State(app): State<HooksApp>, By(by): By) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
     let hooks = hooks.list().await?.into_iter().map(Into::into).collect();
     Ok(private(Json(HooksJson { hooks })))
 }
 
-/// Have a URL told what happens in a channel from now on: every event, in order, at least once, signed as the Standard
-/// Webhooks specification says. The answer holds the secret, this once.
+/// Create a webhook.
+///
+/// Every later event of the channel is delivered to the URL, in order, at least once, and signed as the Standard
+/// Webhooks specification says. Only this response contains the secret.
 #[utoipa::path(post, path = "/api/board/-/hooks", operation_id = "add_hook", tag = "board", request_body = AddHook,
-    responses((status = 201, body = HookJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for admins"),
-        (status = 404, description = "There is no such channel"), (status = 409, description = "There are as many as there may be")),
+    responses((status = 201, body = HookJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 403, description = "Only admins may do this"),
+        (status = 404, description = "No such channel"), (status = 409, description = "The number of webhooks is at its limit")),
     security(("session" = [])))]
 async fn add(
     State(app): State<HooksApp>,
@@ -203,9 +205,9 @@ async fn add(
     Ok(private((StatusCode::CREATED, Json(HookJson::from(hook).with(&secret)))))
 }
 
-/// Tell somebody nothing any more.
+/// Remove a webhook.
 #[utoipa::path(delete, path = "/api/board/-/hooks/{id}", operation_id = "remove_hook", tag = "board", params(("id" = i64, Path)),
-    responses((status = 204, description = "It is removed"), (status = 403, description = "This is for admins"), (status = 404, description = "There is no such hook")),
+    responses((status = 204, description = "Removed"), (status = 403, description = "Only admins may do this"), (status = 404, description = "No such webhook")),
     security(("session" = [])))]
 async fn remove(State(app): State<HooksApp>, Segment(id): Segment, By(by): By) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;

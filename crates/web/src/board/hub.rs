@@ -1,5 +1,5 @@
-//! Streams of what happens in channels: one task follows a channel while anybody listens to it, and all share what
-//! it reads.
+//! Streams of channel events. One task follows each channel that has a stream, and all its streams share what the task
+//! reads.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ use crate::edge::{
     stream::{Bounds, Streams},
 };
 
-/// The streams.
+/// The board's streams.
 pub(crate) struct Hub {
     shared: Arc<Shared>,
     streams: Streams,
 }
 
 impl Hub {
-    /// Streams until `end`, half of so many connections at most.
+    /// Streams run until `end`, and use at most half of `connections_max`.
     pub(crate) fn new(
         board: Arc<Board>,
         accounts: AccountsClient,
@@ -43,7 +43,7 @@ impl Hub {
         Self { shared: Arc::new(Shared::new(board, accounts, rooms)), streams }
     }
 
-    /// Answers a listener to a channel that is there: from a cursor on, or from now on.
+    /// Returns a stream of an existing channel: from the cursor `from`, or of new events only.
     pub(crate) async fn answer(
         &self,
         visitor: &Visitor,
@@ -60,7 +60,7 @@ impl Hub {
             None => self.shared.board.events(channel.clone(), Reach::Tail, 1).await?.cursor,
         };
         let listener = Listener::new(&self.shared, visitor, channel, cursor, own, is_new, audience);
-        // They may have been banned before anybody listened for it.
+        // A ban may have been set before the stream subscribed to bans.
         self.shared.board.admit(&visitor.actor.profile).await?;
         let told = stream::unfold(listener, |mut listener| async move {
             Some((listener.next().await?, listener))
@@ -68,12 +68,12 @@ impl Hub {
         Ok(place.answer(told))
     }
 
-    /// Who is in a channel.
+    /// Returns the members in a channel.
     pub(crate) fn here(&self, channel: &Slug) -> Arc<People> {
         self.shared.rooms.here(channel)
     }
 
-    /// Somebody without a stream gives a sign of life in a channel that is there.
+    /// Records that a member without a stream is active in an existing channel.
     pub(crate) fn seen(&self, channel: &Slug, profile: &Profile) {
         self.shared.rooms.come(channel, profile, Presence::seen);
     }

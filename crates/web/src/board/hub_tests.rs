@@ -1,4 +1,4 @@
-//! Streams over a log in memory.
+//! Streams over an in-memory event log.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ use crate::board::{
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A log of one origin, and bots that are never revoked, but for one.
+/// A log of one origin, with bots of which only number 13 can be revoked.
 #[derive(Default)]
 struct Memory {
     events: Mutex<Vec<Event>>,
@@ -48,7 +48,7 @@ struct Memory {
 }
 
 fn unused<T>() -> Result<T> {
-    Err(Error::internal("no test asks for this"))
+    Err(Error::internal("no test calls this"))
 }
 
 #[async_trait]
@@ -360,7 +360,7 @@ impl Hub {
     }
 }
 
-/// The text of the next so many events with an id.
+/// Returns the text of the next `count` events with an id.
 async fn events(listener: &mut Listener, count: u64) -> String {
     let mut text = String::new();
     let mut read = 0;
@@ -377,7 +377,7 @@ async fn events(listener: &mut Listener, count: u64) -> String {
     text
 }
 
-/// The next event of a name.
+/// Returns the next event named `name`.
 async fn word(listener: &mut Listener, name: &str) -> String {
     loop {
         let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
@@ -393,7 +393,7 @@ fn ids(text: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_listener_that_lags_reads_on_in_the_store_and_misses_nothing() {
+async fn a_lagging_stream_reads_from_the_store_and_misses_nothing() {
     let (_, hub) = scene();
     let (mut quick, mut slow) = (hub.listen(1), hub.listen(2));
     hub.write(1).await;
@@ -403,7 +403,7 @@ async fn a_listener_that_lags_reads_on_in_the_store_and_misses_nothing() {
     hub.write(count).await;
     let all: Vec<_> = (2..).take(count).map(|seq| format!("7:{seq}")).collect();
     assert_eq!(ids(&events(&mut quick, count as u64).await), all);
-    // All of it has been told by now, and half of it is forgotten.
+    // All events have been broadcast by now, and half of them have left the broadcast's buffer.
     assert_eq!(ids(&events(&mut slow, count as u64).await), all);
     hub.write(1).await;
     let last = events(&mut slow, 1).await;
@@ -411,7 +411,7 @@ async fn a_listener_that_lags_reads_on_in_the_store_and_misses_nothing() {
 }
 
 #[tokio::test]
-async fn one_task_follows_for_all_while_anybody_listens() {
+async fn all_streams_of_a_channel_share_one_task() {
     let (_, hub) = scene();
     let feed = || hub.shared.rooms.feed_of(&Slug::lobby());
     let first = hub.listen(1);
@@ -429,7 +429,7 @@ async fn one_task_follows_for_all_while_anybody_listens() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_be_here_any_more_leaves_at_once_for_the_others() {
+async fn a_banned_or_revoked_member_leaves_at_once_for_all_readers() {
     let (memory, hub) = scene();
     let (mut banned, mut revoked, mut other) = (hub.listen(1), hub.listen(13), hub.listen(3));
     hub.shared.hear(&Slug::lobby(), News::Banned(PersonId::Bot(KeyId(1))));
@@ -439,15 +439,12 @@ async fn whoever_may_not_be_here_any_more_leaves_at_once_for_the_others() {
     word(&mut revoked, "end").await;
     drop((banned, revoked));
     let left = word(&mut other, "leave").await;
-    assert!(
-        left.contains("bot1\"") && left.contains("bot13"),
-        "all who have left together: {left}"
-    );
+    assert!(left.contains("bot1\"") && left.contains("bot13"), "one announcement for both: {left}");
     assert_eq!(hub.here(&Slug::lobby()).list.len(), 1);
 }
 
 #[tokio::test]
-async fn one_person_has_so_many_streams_and_a_place_again_when_one_ends() {
+async fn streams_per_account_are_limited_and_an_ended_one_frees_its_slot() {
     let (_, hub) = scene();
     let mut streams: Vec<_> = (0..PER_PERSON_MAX).map(|_| hub.listen(1)).collect();
     let refused = Own::take(&hub.shared, PersonId::Bot(KeyId(1))).map(drop).unwrap_err();
@@ -457,15 +454,15 @@ async fn one_person_has_so_many_streams_and_a_place_again_when_one_ends() {
     drop(hub.listen(1));
     assert_eq!(hub.here(&Slug::lobby()).list.len(), 2);
     drop(streams);
-    assert_eq!(hub.shared.people_listening(), 1, "who has none is not remembered");
+    assert_eq!(hub.shared.people_listening(), 1, "an account without streams has no entry");
 }
 
 #[tokio::test]
-async fn whoever_comes_and_goes_is_announced_and_a_reload_is_not() {
+async fn joins_and_leaves_are_announced_and_a_reload_is_not() {
     let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
     let (_, hub) = scene_at(Arc::clone(&clock) as _);
     let mut listener = hub.listen(1);
-    // Who was here before the start is not announced.
+    // Members who may have been here before the start are not announced.
     drop(hub.listen(2));
     clock.advance_seconds(PRESENCE_TTL.as_secs());
     assert!(word(&mut listener, "leave").await.contains("bot2"));
@@ -484,18 +481,18 @@ async fn whoever_comes_and_goes_is_announced_and_a_reload_is_not() {
 }
 
 #[tokio::test]
-async fn what_is_written_before_the_channel_is_followed_is_told() {
+async fn a_message_written_before_the_channel_is_followed_is_sent() {
     let (_, hub) = scene();
     let mut listener = hub.listen(1);
     assert!(listener.next().await.unwrap().starts_with(b"event: people"));
-    // It has caught up, and the task has not begun.
+    // The stream has caught up, and the task has not started.
     assert!(listener.next().now_or_never().is_none());
     hub.write(1).await;
     assert_eq!(ids(&events(&mut listener, 1).await), ["7:1"]);
 }
 
 #[tokio::test]
-async fn those_who_came_back_after_the_start_are_told_of_once() {
+async fn members_who_return_after_a_start_are_announced_in_one_list() {
     let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
     let (_, hub) = scene_at(Arc::clone(&clock) as _);
     let mut listener = hub.listen(1);
@@ -505,11 +502,11 @@ async fn those_who_came_back_after_the_start_are_told_of_once() {
     assert!(word(&mut listener, "people").await.contains("bot2"));
     let _third = hub.listen(3);
     let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
-    assert!(next.starts_with(b"event: join"), "from then on each is announced: {next:?}");
+    assert!(next.starts_with(b"event: join"), "later joins are announced one by one: {next:?}");
 }
 
 #[tokio::test]
-async fn pages_are_told_what_is_to_be_seen_and_it_is_made_once_for_all() {
+async fn pages_get_html_that_is_rendered_once_for_all() {
     let (_, hub) = scene();
     let (mut page, mut program) = (hub.listen_as(1, Audience::Pages), hub.listen(2));
     hub.write(2).await;
@@ -527,11 +524,11 @@ async fn pages_are_told_what_is_to_be_seen_and_it_is_made_once_for_all() {
     for _ in 0..2 {
         frames.push(told.page_frames(board, &lobby, &page.cursor).await.unwrap().0);
     }
-    assert_eq!(frames[0].as_ptr(), frames[1].as_ptr(), "each holds the same bytes");
+    assert_eq!(frames[0].as_ptr(), frames[1].as_ptr(), "both share the same bytes");
 }
 
 #[tokio::test]
-async fn what_a_stream_reads_again_waits_in_bounded_memory_and_comes_whole() {
+async fn a_replay_waits_in_bounded_memory_and_is_complete() {
     const COUNT: u64 = 2 * 50;
     let (_, hub) = scene();
     for number in 0..COUNT {
@@ -549,7 +546,7 @@ async fn what_a_stream_reads_again_waits_in_bounded_memory_and_comes_whole() {
 }
 
 #[tokio::test]
-async fn whoever_has_deleted_their_account_is_gone_for_all_who_listen() {
+async fn a_deleted_account_is_gone_for_all_streams() {
     let (_, hub) = scene();
     let mut listener = hub.listen(1);
     let _other = hub.listen(2);
@@ -561,7 +558,7 @@ async fn whoever_has_deleted_their_account_is_gone_for_all_who_listen() {
 }
 
 #[tokio::test]
-async fn somebody_who_searches_leaves_places_for_others() {
+async fn one_account_cannot_take_all_search_slots() {
     let (_, hub) = scene();
     let searches = Searches::new(Arc::clone(&hub.shared.board));
     let (one, other) = (Actor::of_bot(&bot(KeyId(1))), Actor::of_bot(&bot(KeyId(2))));

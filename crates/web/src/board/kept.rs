@@ -1,4 +1,4 @@
-//! What somebody wrote, in the file of all that is kept about them.
+//! An account's messages, in the export of its data.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::dto::MessageJson;
 use crate::kept::Kept;
 
-/// Messages that are read at once.
+/// Messages per page.
 const PAGE: usize = 100;
 
 impl Kept for Arc<Board> {

@@ -1,4 +1,4 @@
-//! A message on its way to the board: text alone, or a form with a picture.
+//! Reading and storing a submitted message: text only, or a form with a picture.
 
 use axum::body::{Body as RequestBody, HttpBody as _};
 use lodge_domain::{
@@ -14,18 +14,18 @@ use crate::{
     request::Asked,
 };
 
-/// The name of the field with the file.
+/// The form field with the file.
 const PICTURE: &str = "picture";
 
-/// The fields beside it. Who wrote it pages say alone, where that was before.
+/// The text fields. Only pages send `author`: the account that was signed in when the message was typed.
 const TEXTS: [&str; 4] = ["client_id", "body", "reply_to", "author"];
 
-/// What somebody sends, as they sent it.
+/// A submitted message, not yet parsed.
 #[derive(Default)]
 pub(super) struct Letter<'a> {
     pub(super) client_id: String,
     pub(super) body: String,
-    /// Nothing, if it is no answer.
+    /// Empty unless the message is a reply.
     pub(super) reply_to: String,
     pub(super) author: String,
     pub(super) picture: Option<Held<'a>>,
@@ -33,15 +33,15 @@ pub(super) struct Letter<'a> {
 
 /// A request's body.
 pub(super) enum Sent<'a> {
-    /// A form that can hold a file.
+    /// A multipart form, which may contain a file.
     Form(Letter<'a>),
-    /// Something else.
+    /// Any other body, unparsed.
     Text(Held<'a>),
 }
 
 impl<'a> Sent<'a> {
-    /// Reads the body of a request. One that may be long, as only one with a picture is, takes one from the address's
-    /// share of pictures before it is read.
+    /// Reads the body of a request. A form longer than [`BODY_BYTES_MAX`], or of unknown length, can only be one with
+    /// a picture, and counts against the address's limit of uploads before it is read.
     pub(super) async fn read(
         app: &'a BoardApp,
         asked: &Asked,
@@ -79,7 +79,7 @@ impl<'a> Letter<'a> {
             }
             error => Error::invalid("form", format!("cannot be read: {error}")).into(),
         })?;
-        // A browser sends an empty one where none was chosen.
+        // Browsers send an empty file if none was chosen.
         let picture = form.file.take().filter(|file| !file.is_empty()).map(|file| {
             body.bytes = file;
             body
@@ -93,7 +93,7 @@ impl<'a> Letter<'a> {
         })
     }
 
-    /// The message that it is, in this channel.
+    /// Parses the message, without its picture.
     pub(super) fn message(&self, channel: Slug) -> Result<NewMessage, Error> {
         let reply_to = Some(self.reply_to.as_str()).filter(|id| !id.is_empty());
         let reply_to = reply_to.map(|id| message_named("reply_to", id)).transpose();
@@ -108,7 +108,7 @@ impl<'a> Letter<'a> {
     }
 }
 
-/// Stores a message within its author's share.
+/// Stores a message, within its author's rate limit.
 pub(super) async fn posted(
     app: &BoardApp,
     by: &Actor,
@@ -122,20 +122,20 @@ pub(super) async fn posted(
     };
     posted.map_err(|error| match error {
         Error::KeyReused => {
-            let detail = "was given to another message before; make a new one for each".to_owned();
+            let detail = "was used for another message; use a new one for each message".to_owned();
             Problem { detail, field: Some("client_id".into()), ..error.into() }
         }
         Error::TooMany { retry_after } => {
             let seconds = retry_after.as_secs().max(1);
-            let detail =
-                format!("this channel is in slow mode; you can write again in {seconds} s");
+            let detail = format!("this channel is in slow mode; you can post again in {seconds} s");
             Problem { detail, ..error.into() }
         }
         error => error.into(),
     })
 }
 
-/// The upload is let go of as soon as it is decoded, which it is only for a message that may be written and is new.
+/// Stores a message with a picture. The dry run comes first, so that only new and permitted messages are decoded; the
+/// upload's memory is freed after decoding.
 async fn with_picture(
     app: &BoardApp,
     by: &Actor,

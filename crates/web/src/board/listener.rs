@@ -1,4 +1,4 @@
-//! One stream of what happens in a channel.
+//! One stream of a channel's events.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -21,20 +21,19 @@ use super::{
 };
 use crate::edge::stream::named_event;
 
-/// Events that are read at once.
+/// Events per read of the store.
 const PAGE: usize = 50;
 
-/// Bytes of them that wait to be sent: with the frame that reaches it, all that a stream holds in memory of what it
-/// reads again.
+/// The bytes of replayed events that may wait to be sent, exceeded by at most the last frame.
 const WAITING_BYTES_MAX: usize = 32 * 1024;
 
-/// How often it is looked whether whoever listens still may.
+/// The period of checking that the session or bot key is still valid.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// So often in a row nobody may be found who knows, or nothing be read, before the stream breaks off.
+/// Consecutive failed checks or reads after which the stream is closed.
 const FAILURES_MAX: u32 = 20;
 
-/// A stream.
+/// A stream of a channel's events.
 pub(super) struct Listener {
     shared: Arc<Shared>,
     channel: Slug,
@@ -51,7 +50,8 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Somebody who listens to a channel, and has `cursor`; if that is what is new, they are told.
+    /// Creates a stream of the events after `cursor`. With `is_new`, the client does not have the cursor yet and is
+    /// sent it first.
     pub(super) fn new(
         shared: &Arc<Shared>,
         visitor: &Visitor,
@@ -63,7 +63,7 @@ impl Listener {
     ) -> Self {
         let mut waiting = VecDeque::new();
         if is_new {
-            // Nothing is dispatched, but whoever comes back says it.
+            // An id without data: the client dispatches no event, but sends the id when it reconnects.
             waiting.push_back((id_line(&cursor) + "\n").into());
         }
         let (stay, frames, people) = shared.enter(&channel, &visitor.actor.profile);
@@ -86,7 +86,7 @@ impl Listener {
         }
     }
 
-    /// What is to be sent next.
+    /// Returns the next frame to send; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.own.banned.is_cancelled() && !self.has_ended {
@@ -116,7 +116,7 @@ impl Listener {
         }
     }
 
-    /// Reads the page after the cursor.
+    /// Reads the page of events after the cursor from the store.
     async fn read_on(&mut self) {
         let after = Reach::After(self.reader.cursor().clone());
         match self.shared.board.events(self.channel.clone(), after, PAGE).await {
@@ -136,7 +136,7 @@ impl Listener {
                     }
                     had = cursor;
                     if bytes >= WAITING_BYTES_MAX {
-                        // The rest is read when this is sent.
+                        // The rest is read after these frames are sent.
                         self.reader = Reader::from(had);
                         break;
                     }
@@ -165,7 +165,7 @@ impl Listener {
         }
     }
 
-    /// What comes after `had` is to be read again.
+    /// Reads again from `had` after a failure.
     fn go_back(&mut self, had: Cursor, error: &Error) {
         self.reader = Reader::from(had);
         self.fail(error);
@@ -194,14 +194,14 @@ impl Listener {
             Ok(Frame::Word(word)) => self.waiting.push_back(word),
             Err(RecvError::Lagged(_)) => {
                 self.reader.look_again();
-                // Who came and went is not kept: who is here now is.
+                // Lost joins and leaves cannot be replayed: send the whole list.
                 self.waiting.push_back(self.shared.rooms.here(&self.channel).frame());
             }
             Err(RecvError::Closed) => self.has_ended = true,
         }
     }
 
-    /// Looks whether whoever listens still may.
+    /// Ends the stream if its session or bot key is no longer valid.
     async fn check(&mut self) {
         if !self.stay.feed.is_followed() {
             self.has_ended = true;
@@ -224,7 +224,7 @@ impl Listener {
         }
     }
 
-    /// Ends the stream for good.
+    /// Ends the stream for good, with an `end` event that says why.
     fn end(&mut self, why: &str) {
         self.has_ended = true;
         self.stay.has_signed_out = true;
@@ -234,9 +234,9 @@ impl Listener {
     }
 
     fn fail(&mut self, error: &Error) {
-        tracing::debug!(%error, channel = %self.channel, "a listener waits");
+        tracing::debug!(%error, channel = %self.channel, "a check or read of a stream failed");
         self.failures += 1;
-        // Whoever listens may come again, and is told what is the matter.
+        // The client reconnects, and gets the error as a response.
         self.has_ended |= self.failures >= FAILURES_MAX;
     }
 }

@@ -1,4 +1,4 @@
-//! Messages: written, read, and what can be done with them.
+//! Messages: posting, reading, editing, deleting, reacting and reporting.
 
 use axum::{Json, body::Body as RequestBody, extract::State, response::IntoResponse};
 use http::StatusCode;
@@ -24,42 +24,42 @@ use crate::{
     request::{Asked, Parameters, Segment, limit},
 };
 
-/// Messages on a page, if the caller does not say how many.
+/// The default `limit`.
 const PAGE_DEFAULT: usize = 100;
 
-/// A message to be.
+/// A message to post.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PostMessage {
-    /// What you call it, made before it is first sent: 1 to 64 visible ASCII characters. The same again is answered
-    /// with the first, for ever.
+    /// The client's id of the message, made before the first attempt: 1 to 64 visible ASCII characters. A retry with
+    /// the same id returns the original message, without a time limit.
     #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
     client_id: String,
     /// 1 to 2,000 characters.
     #[schema(example = "Fresh snow!")]
     body: String,
-    /// The message that it answers.
+    /// The id of the message that it replies to.
     reply_to: Option<String>,
 }
 
-/// A message to be, with a picture.
+/// A message to post, with a picture.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "this says what a form has; it is read field by field")]
+#[expect(dead_code, reason = "documents the form, which is read field by field")]
 pub(super) struct PostPicture {
     /// As in JSON.
     #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
     client_id: String,
-    /// At most 2,000 characters; it may be empty beside a picture.
+    /// At most 2,000 characters; may be empty with a picture.
     #[schema(required = false)]
     body: String,
-    /// The message that it answers.
+    /// The id of the message that it replies to.
     reply_to: Option<String>,
-    /// The bytes of a JPEG, PNG, WebP or GIF. Of an animation the first frame is taken.
+    /// A JPEG, PNG, WebP or GIF file. Only the first frame of an animation is used.
     #[schema(format = Binary)]
     picture: String,
 }
 
-/// A message, written anew.
+/// The new text of a message.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EditMessage {
@@ -67,19 +67,19 @@ pub(super) struct EditMessage {
     body: String,
 }
 
-/// Write a message.
+/// Post a message.
 ///
-/// The same `client_id` again, for ever, is answered with the message that it was given to. As a form it may bring a
-/// picture, which is made anew within 1,024 pixels a side, and within 320 for a preview: nothing else of the file is
-/// kept, such as where it was taken.
+/// A retry with the same `client_id` returns the original message, without a time limit. A form may contain a picture.
+/// It is re-encoded at most 1,024 pixels a side, and at most 320 for a preview; metadata of the file, such as the
+/// place, is not stored.
 #[utoipa::path(post, path = "/api/board/{channel}/messages", operation_id = "post_message", tag = "board",
     request_body(content((PostMessage = "application/json"), (PostPicture = "multipart/form-data"))),
     params(("channel" = String, Path, example = "lobby")),
-    responses((status = 201, body = EventJson), (status = 200, description = "It was stored before; this is what it said at first, and null if that cannot be read any more", body = EventJson),
-        (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "You are banned from the board"),
-        (status = 404, description = "There is no such channel, or no such message to answer"), (status = 413, description = "It is longer than is taken here"),
-        (status = 415, description = "It is neither JSON nor a form"), (status = 422, description = "The client_id was given to another message"),
-        (status = 429, description = "Too many, or too soon in slow mode; see Retry-After"), (status = 503, description = "Try again, with the same client_id")),
+    responses((status = 201, body = EventJson), (status = 200, description = "Already stored; the original event, with a null body if the message is hidden or deleted", body = EventJson),
+        (status = 400, description = "Invalid request; `detail` says why"), (status = 403, description = "The caller is banned from the board"),
+        (status = 404, description = "No such channel, or no such message to reply to"), (status = 413, description = "The body is too large"),
+        (status = 415, description = "The body is neither JSON nor a form"), (status = 422, description = "The client_id was used for another message"),
+        (status = 429, description = "Too many messages, or too soon in slow mode; see Retry-After"), (status = 503, description = "Retry with the same client_id")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn post(
     State(app): State<BoardApp>,
@@ -111,9 +111,9 @@ pub(super) async fn post(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
-    /// Only those that stand before this one; the newest if absent.
+    /// Only messages before this one; the newest if absent.
     before: Option<String>,
-    /// Messages on the page, 1 to 500; 100 if absent.
+    /// The most messages to return, 1 to 500; default 100.
     limit: Option<usize>,
 }
 
@@ -121,16 +121,16 @@ pub(super) struct ListQuery {
 #[derive(Serialize, ToSchema)]
 pub(super) struct MessagesJson {
     messages: Vec<MessageJson>,
-    /// What a reader of the newest page has: go on with it on `stream`, or by `events`.
+    /// The cursor after the newest page; continue with it on `stream` or `events`.
     cursor: String,
-    /// Whether there are earlier ones.
+    /// Whether there are earlier messages.
     more: bool,
 }
 
-/// The messages of a channel as they stand, in order: the newest page, or the one before a message.
+/// List the current messages of a channel, in order: the newest page, or the page before a message.
 #[utoipa::path(get, path = "/api/board/{channel}/messages", operation_id = "messages", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ListQuery),
-    responses((status = 200, body = MessagesJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 404, description = "There is no such channel")),
+    responses((status = 200, body = MessagesJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 404, description = "No such channel")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn list(
     State(app): State<BoardApp>,
@@ -152,10 +152,10 @@ pub(super) async fn list(
     })))
 }
 
-/// A message as it stands, and what it was before.
+/// Get a message with its earlier versions.
 #[utoipa::path(get, path = "/api/board/{channel}/messages/{id}", operation_id = "message", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
-    responses((status = 200, body = MessageJson), (status = 404, description = "There is no such message")), security(("session" = []), ("bot" = [])))]
+    responses((status = 200, body = MessageJson), (status = 404, description = "No such message")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn get(
     State(app): State<BoardApp>,
     By(by): By,
@@ -166,12 +166,12 @@ pub(super) async fn get(
     Ok(private(Json(MessageJson::from(message).with(history))))
 }
 
-/// Write one's own message anew.
+/// Edit the caller's own message.
 #[utoipa::path(patch, path = "/api/board/{channel}/messages/{id}", operation_id = "edit_message", tag = "board", request_body = EditMessage,
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
-    responses((status = 200, body = EventJson), (status = 204, description = "It said so already"), (status = 400, description = "It cannot say that"),
-        (status = 403, description = "Somebody else wrote it, or it is hidden"), (status = 404, description = "There is no such message"),
-        (status = 409, description = "It was edited 50 times"), (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
+    responses((status = 200, body = EventJson), (status = 204, description = "No change: the text is the same"), (status = 400, description = "The text is invalid; `detail` says why"),
+        (status = 403, description = "Another account wrote the message, or it is hidden"), (status = 404, description = "No such message"),
+        (status = 409, description = "The message was edited 50 times, which is the limit"), (status = 410, description = "The message is deleted"), (status = 429, description = "Too many requests; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn edit(
     State(app): State<BoardApp>,
@@ -182,20 +182,20 @@ pub(super) async fn edit(
     amend(&app, &by, place, Wish::Edit(Body::parse(&body)?)).await
 }
 
-/// Delete one's own message; its text is gone.
+/// Delete the caller's own message and its text.
 #[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}", operation_id = "delete_message", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
-    responses((status = 200, body = EventJson), (status = 204, description = "It was deleted already"), (status = 403, description = "Somebody else wrote it"), (status = 404, description = "There is no such message")),
+    responses((status = 200, body = EventJson), (status = 204, description = "No change: already deleted"), (status = 403, description = "Another account wrote the message"), (status = 404, description = "No such message")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn delete(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
     amend(&app, &by, place, Wish::Delete).await
 }
 
-/// Put a sign under a message, one of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
+/// Add a reaction to a message, one of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
 #[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "react", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42"), ("reaction" = String, Path, example = "👍")),
-    responses((status = 200, body = EventJson), (status = 204, description = "It was there already"), (status = 400, description = "There is no such sign"),
-        (status = 403, description = "The message is hidden"), (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
+    responses((status = 200, body = EventJson), (status = 204, description = "No change: already added"), (status = 400, description = "No such reaction"),
+        (status = 403, description = "The message is hidden"), (status = 404, description = "No such message"), (status = 410, description = "The message is deleted"), (status = 429, description = "Too many requests; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn react(
     State(app): State<BoardApp>,
@@ -205,11 +205,11 @@ pub(super) async fn react(
     reacted(&app, &by, path, false).await
 }
 
-/// Take one's own sign away.
+/// Remove the caller's reaction.
 #[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "unreact", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42"), ("reaction" = String, Path, example = "👍")),
-    responses((status = 200, body = EventJson), (status = 204, description = "It was not there"), (status = 400, description = "There is no such sign"),
-        (status = 403, description = "The message is hidden"), (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
+    responses((status = 200, body = EventJson), (status = 204, description = "No change: there was no such reaction"), (status = 400, description = "No such reaction"),
+        (status = 403, description = "The message is hidden"), (status = 404, description = "No such message"), (status = 410, description = "The message is deleted"), (status = 429, description = "Too many requests; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn unreact(
     State(app): State<BoardApp>,
@@ -229,7 +229,7 @@ async fn reacted(
     amend(app, by, Place(slug(&channel)?, message_id(&id)?), wish).await
 }
 
-/// Why somebody should look at a message.
+/// Why a message is reported.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReportMessage {
@@ -238,10 +238,10 @@ pub(super) struct ReportMessage {
     reason: String,
 }
 
-/// Ask whoever keeps order to look at a message.
+/// Report a message to the moderators.
 #[utoipa::path(post, path = "/api/board/{channel}/messages/{id}/reports", operation_id = "report_message", tag = "board", request_body = ReportMessage,
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
-    responses((status = 204, description = "They are asked"), (status = 400, description = "The reason cannot be"), (status = 404, description = "There is no such message"), (status = 429, description = "Too many; see Retry-After")),
+    responses((status = 204, description = "Reported"), (status = 400, description = "The reason is invalid; `detail` says why"), (status = 404, description = "No such message"), (status = 429, description = "Too many requests; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn report(
     State(app): State<BoardApp>,
@@ -253,20 +253,20 @@ pub(super) async fn report(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// A browser asks each time whether it may still show what it has: the message may be gone, or its reader.
+/// Browsers revalidate a picture on each use: the message may be hidden or deleted, or the reader banned or signed out.
 const ASKED_AGAIN: &str = "private, no-cache";
 
-/// The picture of a message, in one of its sizes. What is at one place never changes.
+/// Get the picture of a message, in one of two sizes. The content of a path never changes.
 #[utoipa::path(get, path = "/board/-/pictures/{id}/{size}", operation_id = "message_picture", tag = "board",
-    params(("id" = String, Path, description = "As the message says it"), ("size" = u32, Path, description = "1024 or 320: pixels a side at most")),
-    responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "There is no such picture, or its message cannot be read")),
+    params(("id" = String, Path, description = "The picture's id, from the message"), ("size" = u32, Path, description = "1024 or 320, the most pixels a side")),
+    responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "No such picture, or its message is not readable")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn picture(
     State(app): State<BoardApp>,
     Segment((id, size)): Segment<(String, String)>,
     asked: Asked,
 ) -> HttpResult {
-    // A proxy's own password is no token.
+    // A proxy's own credentials in `Authorization` are no token.
     let by = match asked.bearer().filter(|token| !token.is_empty()) {
         Some(_) => app.visitor(&asked).await?.actor,
         None => reader(&app, &asked).await?.actor,
@@ -276,7 +276,7 @@ pub(super) async fn picture(
     pictures::answer(id, size, bytes, ASKED_AGAIN, &asked.headers)
 }
 
-/// Does something with a message. Nothing is told if it was so already.
+/// Applies an action to a message; 204 without an event if nothing changed.
 pub(super) async fn amend(
     app: &BoardApp,
     by: &Actor,

@@ -1,4 +1,4 @@
-//! The message board over HTTP: the JSON API, and what happens in channels, told while it does.
+//! The message board over HTTP: the JSON API, the event streams and the pages.
 
 mod api;
 mod app;
@@ -34,16 +34,16 @@ use crate::{
     routes::{Routes, may_fail},
 };
 
-/// Where the app leads people.
+/// The app's entries in the site's menu.
 pub(crate) const MENU: Menu = Menu { app: "board", entries: &[("/board", "Board")] };
 
-/// How every operation of the board can fail.
+/// The errors that every operation of the board can return.
 const FAILURES: [(&str, &str); 2] = [
-    ("401", "The session or the bot's key is not known, or has ended"),
-    ("403", "You are banned from the board"),
+    ("401", "The session token or bot key is unknown, expired or revoked"),
+    ("403", "The caller is banned from the board"),
 ];
 
-/// Whether a path belongs to the board, whatever is or is not there.
+/// Whether a path belongs to the board, even if no route matches it.
 pub(crate) fn owns(path: &str) -> bool {
     path.strip_prefix("/board").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -53,7 +53,7 @@ pub(crate) fn routes() -> Routes<BoardApp> {
     Routes::default()
         .tag(
             "board",
-            "The message board: channels, what people write there, and what happens, told while it does.",
+            "The message board: channels, messages, live events, moderation and webhooks.",
         )
         .api(routes!(api::channels))
         .api_within(BODY_BYTES_MAX, routes!(staff::create_channel))

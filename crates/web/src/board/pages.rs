@@ -1,4 +1,4 @@
-//! The board as people see it.
+//! The pages of the board.
 
 mod bans;
 mod channel;
@@ -42,7 +42,7 @@ pub(super) fn routes() -> Routes<BoardApp> {
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/-/bans", bans::change)
 }
 
-/// Routes of the start page, where no other app has one.
+/// The route of the start page, for sites on which no other app has one.
 pub(crate) fn start() -> Routes<BoardApp> {
     Routes::default().on(Method::GET, "/", channel::lobby)
 }

@@ -1,21 +1,21 @@
-//! What one reader of a channel has, and what they are to be told next: every event once, those of an origin in
-//! their order, whatever reaches them in between.
+//! The cursor of one stream. It decides which events the stream sends next: every event once, in seq order per
+//! origin, however pages of the store and broadcast events interleave.
 
 use lodge_domain::board::{Cursor, Event, EventId, EventsPage};
 
-/// What has become of an event that a reader heard of.
+/// The result of receiving a broadcast event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// It is the next of its origin: they have it from now on, and are to be told.
+    /// The next event of its origin: the cursor is past it now, and it is to be sent.
     Next,
-    /// They had it.
+    /// A duplicate: the cursor was past it already.
     Known,
-    /// There is one before it that they do not have: they read on in the store, which has both.
+    /// A gap: an earlier event of its origin is missing. The reader goes back to the store, which has both.
     TooEarly,
 }
 
-/// A reader with their own cursor. They read pages of the store until they have caught up, and hear of single events
-/// from then on, until they miss one. Whoever listens is to have subscribed before the first page.
+/// A reader with a cursor. It reads pages of the store until it has caught up, then receives broadcast events until it
+/// misses one. The caller must subscribe to the broadcast before it reads the first page.
 #[derive(Debug)]
 pub(super) struct Reader {
     cursor: Cursor,
@@ -23,27 +23,27 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// One who has so much.
+    /// Starts after `cursor`, not caught up.
     pub(super) fn from(cursor: Cursor) -> Self {
         Self { cursor, is_live: false }
     }
 
-    /// What they have.
+    /// Returns the cursor after the last event.
     pub(super) fn cursor(&self) -> &Cursor {
         &self.cursor
     }
 
-    /// Whether they have caught up; if not, they are to read the page after their cursor.
+    /// Whether the reader has caught up; if not, the page after its cursor is to be read.
     pub(super) fn is_live(&self) -> bool {
         self.is_live
     }
 
-    /// They may have missed something.
+    /// Makes the reader read the store again, after events may have been missed.
     pub(super) fn look_again(&mut self) {
         self.is_live = false;
     }
 
-    /// They hear of an event.
+    /// Receives a broadcast event.
     pub(super) fn hear(&mut self, id: EventId) -> Heard {
         let had = self.cursor.seq(id.origin);
         if id.seq <= had {
@@ -57,7 +57,7 @@ impl Reader {
         Heard::Next
     }
 
-    /// They read the page after their cursor: what is new to them, each with what they have then.
+    /// Takes the page after the cursor; returns its new events, each with the cursor after it.
     pub(super) fn read(&mut self, page: EventsPage) -> Vec<(Event, Cursor)> {
         let EventsPage { events, start, cursor, more } = page;
         self.is_live = !more;
@@ -89,7 +89,7 @@ mod tests {
     const READERS: usize = 3;
     const PAGE: usize = 3;
 
-    /// Events that wait for a reader; past it they have missed some.
+    /// The capacity of a stream's queue of broadcast events; past it events are lost.
     const WAITING_MAX: usize = 4;
 
     fn event(id: EventId, at: i64) -> Event {
@@ -97,7 +97,7 @@ mod tests {
         Event { id, at: Stamp::stored(at), by, what }
     }
 
-    /// What is stored; what is seen of each origin grows by itself, as where other nodes write.
+    /// The stored events. Each origin grows independently, as with several writing nodes.
     #[derive(Default)]
     struct Store(BTreeMap<u32, Vec<Event>>);
 
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// A stream: what waits for it, and what it has told, over all of its connections.
+    /// A stream: its queue, and the events that it has sent over all of its connections.
     struct Stream {
         reader: Reader,
         waiting: VecDeque<EventId>,
@@ -145,7 +145,7 @@ mod tests {
             self.waiting.push_back(id);
         }
 
-        /// One step of what a stream does; false if there is nothing to do.
+        /// Takes one step of the stream; false if there is nothing to do.
         fn step(&mut self, store: &Store) -> bool {
             if !self.reader.is_live() {
                 let page = store.after(self.reader.cursor(), PAGE);
@@ -163,7 +163,7 @@ mod tests {
             true
         }
 
-        /// The connection is lost, and begun anew with the id that was told last.
+        /// Loses the connection and reconnects with the last sent id.
         fn reconnect(&mut self) {
             let cursor = self.reader.cursor().to_string().parse().unwrap();
             self.reader = Reader::from(cursor);
@@ -189,7 +189,7 @@ mod tests {
         ]
     }
 
-    /// A store, whoever follows it, and those who are told.
+    /// A store, the task that follows it, and the streams.
     struct World {
         store: Store,
         followed: Cursor,
@@ -211,7 +211,7 @@ mod tests {
             }
         }
 
-        /// Tells what came after what was followed; whether there is more.
+        /// Broadcasts the next page; returns whether there is more.
         fn follow(&mut self, limit: usize) -> bool {
             let page = self.store.after(&self.followed, limit);
             self.followed = page.cursor;
@@ -221,7 +221,7 @@ mod tests {
             page.more
         }
 
-        /// Until there is nothing to do.
+        /// Runs until there is nothing to do.
         fn settle(&mut self) {
             while self.follow(2) {}
             for stream in &mut self.streams {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// However writes, the follower, readers and lost connections come between each other.
+        /// Holds for all interleavings of writes, the following task, streams and lost connections.
         #[test]
         fn every_stream_gets_every_event_once_and_those_of_an_origin_in_order(
             steps in vec(step(), 0..120),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_comes_too_early_waits_for_the_one_before() {
+    fn an_event_after_a_gap_makes_the_reader_read_the_store() {
         let mut reader = Reader::from("7:3".parse().unwrap());
         reader.read(EventsPage {
             start: "7:3".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Who is in each channel, and whoever is to be told of it.
+//! The presence of members in channels, and the broadcast of each channel.
 
 use std::{
     collections::HashMap,
@@ -23,36 +23,36 @@ use super::{
 };
 use crate::edge::stream::named_event;
 
-/// Past so many people their list is not made anew for each who comes: who has come since is told of soon.
+/// The length from which a member list is cached for [`AGE_MAX`]. Members who joined since are announced soon.
 const LONG: usize = 100;
 
-/// How old such a list may be.
+/// The maximum age of a long list.
 const AGE_MAX: SignedDuration = SignedDuration::from_millis(500);
 
-/// The channels that somebody is in, or was.
+/// The state of all channels that members are in, or were.
 pub(super) struct Rooms {
     clock: Arc<dyn Clock>,
     started_at: Timestamp,
     of: Mutex<HashMap<Slug, Arc<Mutex<Room>>>>,
 }
 
-/// One of them.
+/// The state of one channel.
 struct Room {
     presence: Presence,
-    /// Whether all have been told who came back after the server was started, whom nobody announced.
+    /// Whether the list of members was sent after the start-up phase, in which joins are not announced.
     is_settled: bool,
     feed: Weak<Feed>,
     people: Option<Arc<People>>,
-    /// Whether people have come or gone since that was made.
+    /// Whether members have joined or left since `people` was made.
     has_changed: bool,
-    /// Whose coming and going is to be announced, all together at the follower's next turn.
+    /// Joins and leaves to announce together at the following task's next tick.
     joined: Vec<Profile>,
     left: Vec<Profile>,
 }
 
-/// Who is in a channel: made once for all who ask at about the same time.
+/// The members in a channel, serialised once for concurrent requests.
 pub(crate) struct People {
-    /// By what they are called.
+    /// Sorted by nickname, then username.
     pub(crate) list: Vec<Profile>,
     frame: Bytes,
     json: Range<usize>,
@@ -66,39 +66,39 @@ impl People {
         Self { list, frame, json, made_at }
     }
 
-    /// As streams are told.
+    /// Returns the `people` frame of a stream.
     pub(super) fn frame(&self) -> Bytes {
         self.frame.clone()
     }
 
-    /// As whoever asks is answered.
+    /// Returns the JSON body of a response.
     pub(crate) fn json(&self) -> Bytes {
         self.frame.slice(self.json.clone())
     }
 }
 
-/// What the list is called on streams.
+/// The event name of the list on streams.
 const PEOPLE: &str = "people";
 
-/// Something about people.
+/// Serialises a frame with a list of members.
 fn people_named(name: &str, people: Vec<Profile>) -> Bytes {
     named_event(name, &serde_json::to_string(&PeopleJson::from(people)).unwrap_or_default())
 }
 
-/// Something about somebody.
+/// Serialises a frame with one member.
 fn word(name: &str, profile: Profile) -> Bytes {
     let json = serde_json::to_string(&PersonJson::from(profile)).unwrap_or_default();
     named_event(name, &json)
 }
 
 impl Rooms {
-    /// Nobody anywhere, in a server that is just started.
+    /// Starts without members, in a server that has just started.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
         Self { clock, started_at, of: Mutex::default() }
     }
 
-    /// The room of a channel that is there.
+    /// Returns the state of an existing channel; creates it at first use.
     fn room(&self, channel: &Slug) -> Arc<Mutex<Room>> {
         let mut rooms = self.of.lock();
         if let Some(room) = rooms.get(channel) {
@@ -118,13 +118,13 @@ impl Rooms {
         room
     }
 
-    /// Who is in a channel.
+    /// Returns the members in a channel.
     pub(super) fn here(&self, channel: &Slug) -> Arc<People> {
         let room = self.room(channel);
         room.lock().here(self.clock.now())
     }
 
-    /// Somebody gives a sign of life in a channel, or enters it.
+    /// Records that a member is active in a channel, or enters it, by `how`.
     pub(super) fn come(
         &self,
         channel: &Slug,
@@ -140,7 +140,7 @@ impl Rooms {
         room.has_changed |= room.presence.len() != before;
     }
 
-    /// A stream of somebody's has ended, for good if they may not be here any more.
+    /// Records the end of a member's stream; with `has_signed_out` the member may not come back.
     pub(super) fn leave(&self, channel: &Slug, person: PersonId, has_signed_out: bool) {
         let (room, now) = (self.room(channel), self.clock.now());
         let mut room = room.lock();
@@ -152,8 +152,8 @@ impl Rooms {
         }
     }
 
-    /// The feed that there is of a channel, or a new one, whose task `begin` starts; and what is heard on it from now
-    /// on.
+    /// Returns a channel's feed and a subscription to it. Without a running feed, creates one, whose task `begin`
+    /// spawns.
     pub(super) fn feed(
         &self,
         channel: &Slug,
@@ -173,13 +173,13 @@ impl Rooms {
         (feed, frames)
     }
 
-    /// The feed that there may be.
+    /// Returns the channel's current feed, which may have ended.
     #[cfg(test)]
     pub(super) fn feed_of(&self, channel: &Slug) -> Weak<Feed> {
         self.room(channel).lock().feed.clone()
     }
 
-    /// Tells of those who have come to a channel and left it since the last time.
+    /// Announces the joins and leaves since the last call.
     pub(super) fn announce(&self, channel: &Slug) {
         let (room, now) = (self.room(channel), self.clock.now());
         let mut room = room.lock();
@@ -189,7 +189,7 @@ impl Rooms {
             [("join", mem::take(&mut room.joined)), ("leave", mem::take(&mut room.left))]
         {
             if !people.is_empty() {
-                // Whoever listens from now on is not told, and is to find it on the list.
+                // Later streams do not get this frame: their list must include the change.
                 room.people = None;
                 room.tell(|| people_named(name, people));
             }
@@ -202,7 +202,7 @@ impl Rooms {
         }
     }
 
-    /// Somebody is called otherwise.
+    /// Updates a member's profile and announces it.
     pub(super) fn rename(&self, channel: &Slug, profile: Profile) {
         let room = self.room(channel);
         let mut room = room.lock();
@@ -211,22 +211,22 @@ impl Rooms {
         room.tell(|| word("person", profile));
     }
 
-    /// Somebody's account is deleted: they are not here, and nobody by that name has written anything.
+    /// Removes a member whose account was deleted and announces it.
     pub(super) fn gone(&self, channel: &Slug, profile: Profile) {
         let room = self.room(channel);
         let mut room = room.lock();
         let left = room.presence.forget(profile.person);
         room.forget(left);
         room.people = None;
-        // By this name pages know what they have written.
+        // Pages find the account's messages by its username.
         let nobody = Profile { nickname: String::new(), picture: None, ..profile };
         room.tell(|| word("gone", nobody));
     }
 }
 
 impl Room {
-    /// Who is here. A short list is as it is now, a long one as it was at most [`AGE_MAX`] ago: of what has changed
-    /// since nobody has been told.
+    /// Returns the members. A short list is current, a long one at most [`AGE_MAX`] old: changes since then are not
+    /// announced yet.
     fn here(&mut self, now: Timestamp) -> Arc<People> {
         let is_fresh = |people: &&Arc<People>| {
             now.duration_since(people.made_at) < AGE_MAX
@@ -241,7 +241,7 @@ impl Room {
         people
     }
 
-    /// Notes that people have left. Who came just now, and was not told of, has not been here.
+    /// Records members who left. An unannounced join and its leave cancel out.
     fn forget(&mut self, gone: impl IntoIterator<Item = Profile>) {
         for gone in gone {
             self.has_changed = true;
@@ -254,7 +254,7 @@ impl Room {
 
     fn tell(&self, word: impl FnOnce() -> Bytes) {
         if let Some(feed) = self.feed.upgrade() {
-            // Nobody may listen.
+            // Fails only without a receiver.
             let _ = feed.frames.send(Frame::Word(word()));
         }
     }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_of_people_is_made_once_for_all_who_come_within_a_turn() {
+    fn a_long_list_of_people_is_made_once_for_all_who_join_within_a_tick() {
         let (clock, rooms, lobby) = rooms();
         let enter = |number| {
             rooms.come(&lobby, &person(number), Presence::enter);
@@ -288,7 +288,7 @@ mod tests {
         (0..1_000).for_each(|number| rooms.come(&lobby, &person(number), Presence::enter));
         let first = rooms.here(&lobby);
         for number in 1_000..1_100 {
-            assert!(Arc::ptr_eq(&first, &enter(number)), "it was made anew for {number}");
+            assert!(Arc::ptr_eq(&first, &enter(number)), "the list was rebuilt for {number}");
         }
         clock.advance_seconds(1);
         assert_eq!(rooms.here(&lobby).list.len(), 1_100);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_told_of_before_somebody_listens_is_on_the_list_that_they_are_given() {
+    fn a_change_announced_before_a_stream_begins_is_on_its_list() {
         let (clock, rooms, lobby) = rooms();
         clock.advance_seconds(3_600);
         (0..LONG).for_each(|number| rooms.come(&lobby, &person(number), Presence::enter));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_is_answered_with_the_list_that_streams_are_told() {
+    fn requests_get_the_same_list_as_streams() {
         let (_, rooms, lobby) = rooms();
         rooms.come(&lobby, &person(7), Presence::seen);
         let people = rooms.here(&lobby);

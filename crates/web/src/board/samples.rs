@@ -1,11 +1,11 @@
-//! What tests work with.
+//! Fixtures of tests.
 
 use lodge_domain::{
     accounts::{AccountId, Role},
     board::{PersonId, Profile},
 };
 
-/// A member with an account, who is called this.
+/// A member's profile.
 pub(super) fn member(number: i64, username: &str, nickname: &str) -> Profile {
     Profile {
         person: PersonId::Account(AccountId(number)),

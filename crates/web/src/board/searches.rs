@@ -1,4 +1,4 @@
-//! Searches for messages, of which the store does one at a time: nobody has all places of those that wait.
+//! Message searches. The store runs one at a time; a limit per account or bot keeps its queue open to others.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,25 +9,25 @@ use lodge_domain::{
 
 use crate::edge::each::Each;
 
-/// Searches of one person that are under way or wait.
+/// The most searches of one account or bot that run or wait.
 const EACH_MAX: usize = 2;
 
-/// When to ask again.
+/// The `Retry-After` of a refused search.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The searches.
+/// The search service with its limit.
 pub(crate) struct Searches {
     board: Arc<Board>,
     under_way: Arc<Each<PersonId>>,
 }
 
 impl Searches {
-    /// Searches of this board.
+    /// Searches `board`.
     pub(super) fn new(board: Arc<Board>) -> Self {
         Self { board, under_way: Each::new(EACH_MAX, RETRY) }
     }
 
-    /// Messages that have all the words of a text; [`lodge_domain::Error::TooMany`] for whoever searches already.
+    /// Returns the messages with all words of `text`; [`lodge_domain::Error::TooMany`] past [`EACH_MAX`] searches.
     pub(super) async fn search(
         &self,
         by: &Actor,

@@ -1,4 +1,4 @@
-//! What the streams of all channels share.
+//! The state that the streams of all channels share.
 
 use std::{collections::HashMap, mem, sync::Arc};
 
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::edge::stream::FULL_RETRY;
 
-/// Streams that one person may have open.
+/// The most streams that one account or bot may have open.
 pub(super) const PER_PERSON_MAX: usize = 20;
 
-/// What the streams share.
+/// The shared state of all streams.
 pub(super) struct Shared {
     pub(super) board: Arc<Board>,
     pub(super) accounts: AccountsClient,
@@ -30,16 +30,16 @@ pub(super) struct Shared {
     listeners: Mutex<HashMap<PersonId, Streaming>>,
 }
 
-/// For whom a stream is.
+/// The kind of client of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Programs, which show events in their own way.
+    /// API clients: events contain the text of messages.
     Programs,
-    /// Pages, which show what they are given.
+    /// Pages: events contain the rendered HTML of messages.
     Pages,
 }
 
-/// The streams of one person.
+/// The streams of one account or bot.
 #[derive(Default)]
 struct Streaming {
     count: usize,
@@ -47,12 +47,12 @@ struct Streaming {
 }
 
 impl Shared {
-    /// Of these, without a stream yet.
+    /// Starts without streams.
     pub(super) fn new(board: Arc<Board>, accounts: AccountsClient, rooms: Rooms) -> Self {
         Self { board, accounts, rooms, listeners: Mutex::default() }
     }
 
-    /// Begins a stream of somebody's: what they listen to, who is here, and the end of it when it is dropped.
+    /// Enters a channel with a stream; returns the guard that leaves it on drop, a subscription and the `people` frame.
     pub(super) fn enter(
         self: &Arc<Self>,
         channel: &Slug,
@@ -67,27 +67,27 @@ impl Shared {
 
     fn feed(self: &Arc<Self>, channel: &Slug) -> (Arc<Feed>, broadcast::Receiver<Frame>) {
         self.rooms.feed(channel, |frames| {
-            // From here on: whoever is banned after this is heard of.
+            // Subscribe before the task starts, so that it misses no ban.
             let news = self.board.news();
             let following = follow(Arc::clone(self), channel.clone(), frames, news);
             AbortOnDropHandle::new(tokio::spawn(following))
         })
     }
 
-    /// How many people have a stream.
+    /// Returns the number of accounts and bots with a stream.
     #[cfg(test)]
     pub(super) fn people_listening(&self) -> usize {
         self.listeners.lock().len()
     }
 
-    /// Passes on what has become of somebody to a channel.
+    /// Applies news about a member to a channel.
     pub(super) fn hear(&self, channel: &Slug, news: News) {
         match news {
             News::Changed(profile) => self.rooms.rename(channel, profile),
             News::Gone(profile) => self.rooms.gone(channel, profile),
             News::Banned(person) => {
                 if let Some(streaming) = self.listeners.lock().get_mut(&person) {
-                    // Once they are let in again, another counts.
+                    // A new token, for streams after the ban is lifted.
                     mem::take(&mut streaming.banned).cancel();
                 }
             }
@@ -95,13 +95,13 @@ impl Shared {
     }
 }
 
-/// That somebody is in a channel by a stream.
+/// The presence of a member by a stream; dropping it leaves the channel.
 pub(super) struct Stay {
     shared: Arc<Shared>,
     channel: Slug,
     person: PersonId,
     pub(super) feed: Arc<Feed>,
-    /// Whether they may not be here any more.
+    /// Whether the stream ended because the member was signed out or banned.
     pub(super) has_signed_out: bool,
 }
 
@@ -111,16 +111,16 @@ impl Drop for Stay {
     }
 }
 
-/// One of the streams that somebody may have.
+/// One of the [`PER_PERSON_MAX`] streams of an account or bot, released on drop.
 pub(super) struct Own {
     shared: Arc<Shared>,
     person: PersonId,
-    /// Ends all of them.
+    /// Cancelled by a ban, for all streams of the account or bot.
     pub(super) banned: CancellationToken,
 }
 
 impl Own {
-    /// Takes one of them; [`Error::TooMany`] if the person has all.
+    /// Takes a slot; [`Error::TooMany`] if all are taken.
     pub(super) fn take(shared: &Arc<Shared>, person: PersonId) -> Result<Self> {
         let mut listeners = shared.listeners.lock();
         let streaming = listeners.entry(person).or_default();

@@ -1,5 +1,4 @@
-//! Events as pages are told of them: with the HTML of the message as it stands, so that a script only puts it into
-//! its place.
+//! Events for pages: with the current HTML of the message, which the script inserts as it is.
 
 use lodge_domain::{
     Result,
@@ -10,16 +9,16 @@ use serde::Serialize;
 
 use super::{dto::EventJson, pages::message::MessageItem};
 
-/// An event with what is to be seen of its message instead of what it says.
+/// An event with the HTML of its message in place of the text.
 #[derive(Serialize)]
 pub(super) struct ShownJson {
     #[serde(flatten)]
     event: EventJson,
-    /// The message; null if there is none any more.
+    /// The message's HTML; null if the message does not exist.
     html: Option<String>,
 }
 
-/// The event as all pages are told of it, whoever looks at them.
+/// Renders an event for all pages, independent of the reader.
 pub(super) async fn shown(board: &Board, channel: &Slug, event: &Event) -> Result<ShownJson> {
     let message = if let Some(message) = new_message(channel, event) {
         Some(message)
@@ -33,7 +32,7 @@ pub(super) async fn shown(board: &Board, channel: &Slug, event: &Event) -> Resul
     Ok(ShownJson { event: EventJson::from(event).without_body(), html })
 }
 
-/// A message of which the event says all; of one that answers another, that has to be looked up.
+/// Builds the message from its event alone; `None` for a reply, whose quote must be read from the store.
 fn new_message(channel: &Slug, event: &Event) -> Option<Message> {
     let What::Message { body, reply_to: None, picture, visibility } = &event.what else {
         return None;
@@ -52,7 +51,7 @@ fn new_message(channel: &Slug, event: &Event) -> Option<Message> {
     })
 }
 
-/// Somebody who sees what everybody sees.
+/// An actor without any rights: sees what all readers see.
 fn nobody() -> Actor {
     let person = PersonId::Account(AccountId(0));
     let names = String::new;

@@ -1,4 +1,4 @@
-//! What moderators and admins do. The service asks for the role.
+//! Moderation: channels, hidden messages, reports and bans. The service checks the role.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
@@ -19,33 +19,33 @@ use super::{
 };
 use crate::{answers::private, error::HttpResult, json::JsonBody, request::Segment};
 
-/// A channel to be.
+/// A channel to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateChannel {
     /// 1 to 32 letters (a to z), digits and hyphens.
     #[schema(example = "lift-7")]
     channel: String,
-    /// What it is about, at most 200 characters.
+    /// At most 200 characters.
     #[serde(default)]
     topic: String,
 }
 
-/// A change; what is absent stays.
+/// Changes to a channel; an absent field stays as it is.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EditChannel {
     topic: Option<String>,
-    /// Seconds that must lie between two messages of one person, at most six hours; 0 is no limit.
+    /// Seconds between two messages of one member, 0 to 21,600; 0 means no limit.
     slow_mode_s: Option<u32>,
-    /// Whether nobody writes there any more; it can still be read.
+    /// Whether the channel is archived: it can be read, but not posted in.
     archived: Option<bool>,
 }
 
-/// Make a channel.
+/// Create a channel.
 #[utoipa::path(post, path = "/api/board", operation_id = "create_channel", tag = "board", request_body = CreateChannel,
-    responses((status = 201, body = ChannelJson), (status = 200, description = "It is there already; nothing changed", body = ChannelJson),
-        (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for moderators and admins"), (status = 409, description = "There are as many as there may be")),
+    responses((status = 201, body = ChannelJson), (status = 200, description = "The channel exists; nothing changed", body = ChannelJson),
+        (status = 400, description = "Invalid request; `detail` says why"), (status = 403, description = "Only moderators and admins may do this"), (status = 409, description = "The number of channels is at its limit")),
     security(("session" = [])))]
 pub(super) async fn create_channel(
     State(app): State<BoardApp>,
@@ -58,10 +58,10 @@ pub(super) async fn create_channel(
     Ok(private((status, Json(ChannelJson::from(channel)))))
 }
 
-/// Change a channel.
+/// Edit a channel.
 #[utoipa::path(patch, path = "/api/board/{channel}", operation_id = "edit_channel", tag = "board", request_body = EditChannel,
     params(("channel" = String, Path, example = "lobby")),
-    responses((status = 200, body = ChannelJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for moderators and admins"), (status = 404, description = "There is no such channel")),
+    responses((status = 200, body = ChannelJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 403, description = "Only moderators and admins may do this"), (status = 404, description = "No such channel")),
     security(("session" = [])))]
 pub(super) async fn edit_channel(
     State(app): State<BoardApp>,
@@ -75,33 +75,33 @@ pub(super) async fn edit_channel(
     Ok(private(Json(ChannelJson::from(channel))))
 }
 
-/// Hide a message from everybody but those who keep order.
+/// Hide a message from all but moderators and admins.
 #[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "hide_message", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
-    responses((status = 200, body = EventJson), (status = 204, description = "It was hidden already"), (status = 403, description = "This is for moderators and admins"),
-        (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted")),
+    responses((status = 200, body = EventJson), (status = 204, description = "No change: already hidden"), (status = 403, description = "Only moderators and admins may do this"),
+        (status = 404, description = "No such message"), (status = 410, description = "The message is deleted")),
     security(("session" = [])))]
 pub(super) async fn hide(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
     amend(&app, &by, place, Wish::Hide(true)).await
 }
 
-/// Show a message again.
+/// Show a hidden message again.
 #[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "show_message", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
-    responses((status = 200, body = EventJson), (status = 204, description = "It was shown already"), (status = 403, description = "This is for moderators and admins"),
-        (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted")),
+    responses((status = 200, body = EventJson), (status = 204, description = "No change: not hidden"), (status = 403, description = "Only moderators and admins may do this"),
+        (status = 404, description = "No such message"), (status = 410, description = "The message is deleted")),
     security(("session" = [])))]
 pub(super) async fn show(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
     amend(&app, &by, place, Wish::Hide(false)).await
 }
 
-/// What people want looked at, the oldest first.
+/// Open reports, oldest first.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ReportsJson {
     reports: Vec<ReportJson>,
 }
 
-/// A message that somebody wants looked at.
+/// A report of a message.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ReportJson {
     id: i64,
@@ -123,13 +123,13 @@ impl From<Report> for ReportJson {
     }
 }
 
-/// Who is banned from the board.
+/// Bans from the board.
 #[derive(Serialize, ToSchema)]
 pub(super) struct BansJson {
     bans: Vec<BanJson>,
 }
 
-/// Somebody who is banned from the board.
+/// A banned account.
 #[derive(Serialize, ToSchema)]
 pub(super) struct BanJson {
     person: PersonJson,
@@ -143,25 +143,25 @@ impl From<Known> for BanJson {
     }
 }
 
-/// What people want looked at, the oldest first; 500 at most.
+/// List open reports, oldest first, at most 500.
 #[utoipa::path(get, path = "/api/board/-/reports", operation_id = "reports", tag = "board",
-    responses((status = 200, body = ReportsJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
+    responses((status = 200, body = ReportsJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
 pub(super) async fn reports(State(app): State<BoardApp>, By(by): By) -> HttpResult {
     let reports = app.board.reports(&by, PAGE_MAX).await?.into_iter();
     Ok(private(Json(ReportsJson { reports: reports.map(Into::into).collect() })))
 }
 
-/// What is hidden, with what it says, the newest first; 500 at most.
+/// List hidden messages with their text, newest first, at most 500.
 #[utoipa::path(get, path = "/api/board/-/hidden", operation_id = "hidden_messages", tag = "board",
-    responses((status = 200, body = FoundJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
+    responses((status = 200, body = FoundJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
 pub(super) async fn hidden(State(app): State<BoardApp>, By(by): By) -> HttpResult {
     let hidden = app.board.hidden(&by, PAGE_MAX).await?.into_iter();
     Ok(private(Json(FoundJson { messages: hidden.map(Into::into).collect() })))
 }
 
-/// Settle all reports of a report's message.
+/// Close a report, and all other reports of its message.
 #[utoipa::path(delete, path = "/api/board/-/reports/{id}", operation_id = "settle_report", tag = "board", params(("id" = i64, Path)),
-    responses((status = 204, description = "They are settled"), (status = 403, description = "This is for moderators and admins"), (status = 404, description = "There is no such report")),
+    responses((status = 204, description = "Closed"), (status = 403, description = "Only moderators and admins may do this"), (status = 404, description = "No such report")),
     security(("session" = [])))]
 pub(super) async fn settle(
     State(app): State<BoardApp>,
@@ -174,17 +174,17 @@ pub(super) async fn settle(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Who is banned from the board.
+/// List the banned accounts.
 #[utoipa::path(get, path = "/api/board/-/bans", operation_id = "bans", tag = "board",
-    responses((status = 200, body = BansJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
+    responses((status = 200, body = BansJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
 pub(super) async fn bans(State(app): State<BoardApp>, By(by): By) -> HttpResult {
     let bans = app.board.bans(&by).await?.into_iter();
     Ok(private(Json(BansJson { bans: bans.map(Into::into).collect() })))
 }
 
-/// Ban somebody from the board, who is below oneself. What they wrote stays.
+/// Ban an account of a lower role from the board. Its messages stay.
 #[utoipa::path(put, path = "/api/board/-/bans/{username}", operation_id = "ban", tag = "board", params(("username" = String, Path, example = "ann")),
-    responses((status = 204, description = "They are banned"), (status = 403, description = "This is for moderators and admins, about those below them"), (status = 404, description = "They have never been on this board")),
+    responses((status = 204, description = "Banned"), (status = 403, description = "Only moderators and admins may do this, to accounts of a lower role"), (status = 404, description = "The account has never been on this board")),
     security(("session" = [])))]
 pub(super) async fn ban(
     State(app): State<BoardApp>,
@@ -194,9 +194,9 @@ pub(super) async fn ban(
     banned(&app, &by, &username, true).await
 }
 
-/// Let somebody in again.
+/// Lift a ban.
 #[utoipa::path(delete, path = "/api/board/-/bans/{username}", operation_id = "unban", tag = "board", params(("username" = String, Path, example = "ann")),
-    responses((status = 204, description = "They may come"), (status = 403, description = "This is for moderators and admins, about those below them"), (status = 404, description = "They have never been on this board")),
+    responses((status = 204, description = "Ban lifted"), (status = 403, description = "Only moderators and admins may do this, to accounts of a lower role"), (status = 404, description = "The account has never been on this board")),
     security(("session" = [])))]
 pub(super) async fn unban(
     State(app): State<BoardApp>,

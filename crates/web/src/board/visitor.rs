@@ -1,15 +1,15 @@
-//! Somebody who may be on the board.
+//! An authenticated caller of the board.
 
 use lodge_domain::{accounts::SessionDigest, board::Actor, keys::KeyId};
 
-/// By what somebody is here, and as long as it opens something.
+/// The credential of a caller. Streams end when it expires or is revoked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Credential {
     Session(SessionDigest),
     Bot(KeyId),
 }
 
-/// Somebody who may be here.
+/// An authenticated caller who is not banned.
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
     pub(crate) actor: Actor,

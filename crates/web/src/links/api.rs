@@ -1,4 +1,4 @@
-//! The JSON API. Handlers parse, call the service once, and render.
+//! The JSON API of links. Handlers parse, call the service once, and render.
 
 use axum::{
     Json,
@@ -32,7 +32,7 @@ use crate::{
     routes::Routes,
 };
 
-/// Links on a page if the caller does not say.
+/// The default `limit`.
 const PAGE_DEFAULT: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
@@ -50,10 +50,10 @@ pub(super) fn routes() -> Routes<LinksApp> {
 
 /// Create a link.
 #[utoipa::path(post, path = "/api/links", tag = "links", request_body = CreateLink,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h is answered as the first time")),
-    responses((status = 201, body = LinkJson), (status = 400, description = "Something in the request cannot be; the answer says what"),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a retry within 24 h returns the original response")),
+    responses((status = 201, body = LinkJson), (status = 400, description = "Invalid request; `detail` says why"),
         (status = 409, description = "The short is taken"), (status = 422, description = "The Idempotency-Key was used for another request"),
-        (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again, with the same Idempotency-Key")),
+        (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry with the same Idempotency-Key")),
     security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn create(
     State(app): State<LinksApp>,
@@ -76,7 +76,7 @@ pub(crate) async fn create(
     }))
 }
 
-/// Create up to 1,000 links; each succeeds or is refused on its own.
+/// Create up to 1,000 links; each succeeds or fails on its own.
 #[utoipa::path(post, path = "/api/bulk/links", tag = "links", request_body = BulkCreate,
     params(("Idempotency-Key" = Option<String>, Header, description = "As for one link")),
     responses((status = 200, body = BulkAnswer), (status = 400, description = "The request cannot be read")),
@@ -122,9 +122,9 @@ fn bulk_line(app: &LinksApp, asked: &Asked, result: Result<Link, Error>) -> Bulk
     }
 }
 
-/// A link; without its key only what anybody may see.
+/// Get a link; without its manage key or owner's credentials, only its public fields.
 #[utoipa::path(get, path = "/api/links/{short}", tag = "links", params(("short" = String, Path, example = "gg")),
-    responses((status = 200, body = LinkJson), (status = 404, description = "There is no such link"), (status = 410, description = "It is over")),
+    responses((status = 200, body = LinkJson), (status = 404, description = "No such link"), (status = 410, description = "The link has expired, has reached its click limit, or was deleted")),
     security((), ("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn read(
     State(app): State<LinksApp>,
@@ -144,10 +144,10 @@ pub(crate) async fn read(
     })
 }
 
-/// Change a link.
+/// Edit a link.
 #[utoipa::path(patch, path = "/api/links/{short}", tag = "links", request_body = EditLink,
-    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "The version that the change is meant for"), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, body = LinkJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it"), (status = 412, description = "It is at another version")),
+    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Edit only this version of the link"), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = LinkJson), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's"), (status = 412, description = "The link has another version")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
     State(app): State<LinksApp>,
@@ -177,10 +177,10 @@ pub(crate) async fn edit(
     Ok(answers::marked(answer, done.replayed))
 }
 
-/// Delete a link; its short stays reserved for a while.
+/// Delete a link; its short stays reserved for a time.
 #[utoipa::path(delete, path = "/api/links/{short}", tag = "links",
     params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 204, description = "It is gone"), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
+    responses((status = 204, description = "Deleted"), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
     State(app): State<LinksApp>,
@@ -194,24 +194,24 @@ pub(crate) async fn delete(
     Ok(answers::marked(StatusCode::NO_CONTENT.into_response(), done.replayed))
 }
 
-/// Which of the caller's links.
+/// A page of the caller's links, and its filters.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     after: Option<String>,
-    /// Only those with this tag.
+    /// Only links with this tag.
     tag: Option<String>,
-    /// Only those whose short starts so.
+    /// Only links whose short starts with this.
     prefix: Option<String>,
-    /// Only those whose short or target holds these words.
+    /// Only links whose short or target contains these words.
     search: Option<String>,
-    /// Links on the page, 1 to 1,000; 50 if absent.
+    /// The most links to return, 1 to 1,000; default 50.
     limit: Option<usize>,
 }
 
-/// The caller's own links, newest first.
+/// List the caller's own links, newest first.
 #[utoipa::path(get, path = "/api/links", tag = "links", params(ListQuery),
     responses((status = 200, body = LinkPage), (status = 401, description = "An API key or a session is needed")), security(("api_key" = []), ("session" = [])))]
 pub(crate) async fn list(
@@ -220,14 +220,14 @@ pub(crate) async fn list(
     asked: Asked,
 ) -> HttpResult {
     let Caller::Owner(owner) = asked.caller(&app.site).await? else {
-        return Err(Error::unauthenticated("listing links needs an API key").into());
+        return Err(Error::unauthenticated("listing links needs an API key or a session").into());
     };
     let limit = request::limit("limit", query.limit, PAGE_DEFAULT, PAGE_MAX)?;
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let after = some(query.after).map(|after| after.parse().map(LinkId)).transpose();
     let query = LinkQuery {
         owner,
-        after: after.map_err(|_| Error::invalid("after", "must be the next of another page"))?,
+        after: after.map_err(|_| Error::invalid("after", "must be the `next` of another page"))?,
         tag: some(query.tag),
         prefix: some(query.prefix),
         search: some(query.search),
@@ -240,20 +240,20 @@ pub(crate) async fn list(
     Ok(Json(LinkPage { links, next }).into_response())
 }
 
-/// How clicks are told apart.
+/// The grouping and the start of a click report.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ClicksQuery {
-    /// day (default), hour, referrer or device.
+    /// `day` (default), `hour`, `referrer` or `device`.
     by: Option<String>,
-    /// The first day or hour, RFC 3339; 31 days or 48 hours ago if absent.
+    /// The first day or hour, RFC 3339; default 31 days ago, or 48 hours with `by=hour`.
     since: Option<String>,
 }
 
-/// How often a link was followed.
+/// Count the clicks on a link.
 #[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "links", params(("short" = String, Path, example = "gg"), ClicksQuery),
-    responses((status = 200, body = ClicksJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
+    responses((status = 200, body = ClicksJson), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
     State(app): State<LinksApp>,
@@ -276,15 +276,15 @@ pub(crate) async fn clicks(
     Ok(Json(ClicksJson { total: report.total, bots: report.bots, by, lines }).into_response())
 }
 
-/// From when on a report starts if nobody says: 31 days, or 48 hours, ago.
+/// Returns the default start of a report, so that it covers 31 days or 48 hours with the current one.
 pub(crate) fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
     let hours = if by == Grouping::Hour { 47 } else { 30 * 24 };
     now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// The short URL as a QR code.
+/// Get the short URL as a QR code.
 #[utoipa::path(get, path = "/api/links/{short}/qr.svg", tag = "links", params(("short" = String, Path, example = "gg")),
-    responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "There is no such link")))]
+    responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "No such link")))]
 pub(crate) async fn qr_code(
     State(app): State<LinksApp>,
     Segment(segment): Segment,

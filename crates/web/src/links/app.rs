@@ -1,4 +1,4 @@
-//! What the app's handlers work with.
+//! The state of the handlers of short links.
 
 use std::sync::Arc;
 
@@ -16,25 +16,25 @@ use crate::{
     settings::SiteSettings,
 };
 
-/// The service, and the site that it is served on.
+/// The state of the handlers: the site and [`Parts`].
 pub(crate) type LinksApp = App<Parts>;
 
-/// What there is one of.
+/// The link service and its limits.
 pub(crate) struct Parts {
     pub(crate) links: Arc<Links>,
-    /// Links that an address may create.
+    /// The limit of links that a client address may create per minute.
     creations: Option<AddressLimit>,
 }
 
 impl LinksApp {
-    /// The app on a site.
+    /// Creates the app.
     pub(crate) fn new(site: Arc<SiteContext>, links: Arc<Links>, settings: &SiteSettings) -> Self {
         let creations = AddressLimit::per_minute(settings.creations_per_minute);
         Self::on(site, Parts { links, creations })
     }
 
-    /// Takes `count` links to create from the client's share. A caller who has a key is known, and can
-    /// lose it; a repetition of what was done costs nothing.
+    /// Counts `count` creations against the client address's limit. An authenticated caller is exempt, since its key
+    /// can be revoked; so is a retry of a request whose outcome is stored.
     pub(super) async fn admit_creations(
         &self,
         client: Client,
@@ -46,13 +46,14 @@ impl LinksApp {
             (None, _) | (_, Caller::Owner(_)) => Ok(()),
             (Some(_), _) if self.links.knows(attempt).await? => Ok(()),
             (Some(limit), _) => limit.take_many(client, count, |most| {
-                let reason = format!("may be at most {most} at once without an API key");
+                let reason = format!("must be at most {most} per request without an API key");
                 Error::invalid("links", reason)
             }),
         }
     }
 
-    /// Takes an edit from the client's share of passwords, if it brings one: that costs a hash.
+    /// Counts an edit that sets a password against the client address's limit of passwords, since it costs a hash.
+    /// Owners are exempt.
     pub(super) fn admit_edit(&self, client: Client, caller: &Caller, edit: &Edit) -> Result<()> {
         let costs_a_hash = matches!(edit.password, Some(Some(_)));
         if costs_a_hash && !matches!(caller, Caller::Owner(_)) {
@@ -62,7 +63,7 @@ impl LinksApp {
     }
 }
 
-/// A path segment as a short; one that could never be a short is one that is not there.
+/// Parses a path segment as a short; one that is not a valid short is [`Error::NotFound`].
 pub(crate) fn short_of(segment: &str) -> Result<Short, Error> {
     Short::parse(segment).map_err(|_| Error::not_found("there is no such link"))
 }

@@ -1,4 +1,4 @@
-//! The forms that links have in JSON.
+//! The JSON types of the links API.
 
 use std::borrow::Cow;
 
@@ -17,59 +17,58 @@ use utoipa::ToSchema;
 
 /// A link to create.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, expecting = "an object that describes a link")]
+#[serde(deny_unknown_fields, expecting = "a link object")]
 pub(crate) struct CreateLink {
-    /// Where it leads: an http or https URL of at most 8 KiB; without a scheme it gets https.
+    /// The target: an http or https URL of at most 8 KiB; without a scheme, https is added.
     #[schema(example = "https://example.org/a/long/path")]
     pub(crate) target: String,
-    /// Its short; one is made up if absent.
+    /// The short name; generated if absent.
     #[schema(example = "gg")]
     pub(crate) short: Option<String>,
-    /// The status of its redirects: 301, 302, 307 (default) or 308.
+    /// The status code of the redirect: 301, 302, 307 (default) or 308.
     pub(crate) redirect: Option<u16>,
-    /// From when on it leads nowhere, RFC 3339.
+    /// The time at which the link expires, RFC 3339.
     #[schema(example = "2030-01-31T12:00:00Z")]
     pub(crate) expires_at: Option<String>,
-    /// How often it may be followed, exactly: 1 to 1,000,000,000.
+    /// The exact number of clicks after which the link stops working, 1 to 1,000,000,000.
     pub(crate) max_clicks: Option<u64>,
-    /// What a visitor must know, 1 to 128 characters.
+    /// The password that a visitor must enter, 1 to 128 characters.
     pub(crate) password: Option<String>,
     /// At most 20 tags of 1 to 50 characters.
     pub(crate) tags: Option<Vec<String>>,
 }
 
-/// What to change; what is absent stays, and null takes away.
+/// Changes to a link. An absent field stays as it is; null removes it.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, expecting = "an object of what is to change")]
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+#[serde(deny_unknown_fields, expecting = "an object of changes to a link")]
+#[expect(clippy::option_option, reason = "absent, null and a value differ")]
 pub(crate) struct EditLink {
-    /// Where it leads.
+    /// The new target.
     #[schema(example = "https://example.org/elsewhere")]
     target: Option<String>,
-    /// The status of its redirects: 301, 302, 307 or 308.
+    /// The status code of the redirect: 301, 302, 307 or 308.
     redirect: Option<u16>,
-    /// From when on it leads nowhere, RFC 3339.
+    /// The time at which the link expires, RFC 3339.
     #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<String>)]
     expires_at: Option<Option<String>>,
-    /// How often it may be followed in all, the clicks so far among them; null takes the limit away, and
-    /// one that is set after that counts from nothing.
+    /// The click limit, past clicks included; null removes the limit, and a limit set after that counts from zero.
     #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<u64>)]
     max_clicks: Option<Option<u64>>,
-    /// What a visitor must know.
+    /// The new password; null removes it.
     #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<String>)]
     password: Option<Option<String>>,
-    /// Its tags, all of them.
+    /// The new tags, which replace all old ones.
     tags: Option<Vec<String>>,
-    /// True for a new manage key; the old one then opens nothing.
+    /// True to replace the manage key; the old one stops working.
     #[serde(default)]
     new_manage_key: bool,
 }
 
-/// A link, as its owner or the holder of its manage key sees it. Others see neither who may follow it
-/// nor, where it is limited or asks for a password, its target.
+/// A link. Its owner and the holder of its manage key see all fields; other callers see only the public ones, and the
+/// target only of a link without a click limit and password.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkJson {
     short: String,
@@ -77,26 +76,26 @@ pub(crate) struct LinkJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
     redirect: u16,
-    /// live, expired, exhausted or deleted.
+    /// `live`, `expired`, `exhausted` (click limit reached) or `deleted`.
     state: &'static str,
     #[schema(value_type = String)]
     created_at: Timestamp,
     #[schema(value_type = Option<String>)]
     expires_at: Option<Timestamp>,
-    /// Whether it asks for a password.
+    /// Whether it is protected by a password.
     has_password: bool,
     #[serde(flatten)]
     managed: Option<ManagedJson>,
 }
 
-/// The part that only who may manage the link sees.
+/// The fields that only the owner and the holder of the manage key see.
 #[derive(Debug, Serialize, ToSchema)]
 struct ManagedJson {
     max_clicks: Option<u64>,
-    /// Redirects given of `max_clicks`.
+    /// Clicks that count against `max_clicks`.
     clicks_used: Option<u64>,
     tags: Vec<String>,
-    /// Rises with every change; send it as `If-Match` to insist on it.
+    /// Rises with every change; send it as `If-Match` to change only this version.
     version: u64,
     #[schema(value_type = String)]
     changed_at: Timestamp,
@@ -108,31 +107,31 @@ struct ManagedJson {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkPage {
     pub(crate) links: Vec<LinkJson>,
-    /// What to send as `after` for the next page; absent on the last one.
+    /// The `after` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
 
-/// How often a link was followed.
+/// The clicks on a link.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClicksJson {
-    /// All clicks for ever, those of known bots left out.
+    /// All clicks since the link was created, without those by known bots.
     pub(crate) total: u64,
-    /// The clicks of known bots for ever.
+    /// All clicks by known bots.
     pub(crate) bots: u64,
-    /// By what the lines are told apart.
+    /// The grouping of `lines`: `day`, `hour`, `referrer` or `device`.
     pub(crate) by: String,
     pub(crate) lines: Vec<ClickLineJson>,
 }
 
-/// The clicks of one day, hour, referrer or kind of device.
+/// The clicks of one day, hour, referrer or device kind.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClickLineJson {
     key: String,
     clicks: u64,
 }
 
-/// Many links to create, each on its own.
+/// Links to create; each succeeds or fails on its own.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with a list of links")]
 pub(crate) struct BulkCreate {
@@ -141,7 +140,7 @@ pub(crate) struct BulkCreate {
     pub(crate) links: Vec<serde_json::Value>,
 }
 
-/// What came of each link, in the order of the request.
+/// The results, in the order of the request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BulkAnswer {
     pub(crate) created: usize,
@@ -149,10 +148,10 @@ pub(crate) struct BulkAnswer {
     pub(crate) results: Vec<BulkLine>,
 }
 
-/// What came of one link.
+/// The result of one link.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BulkLine {
-    /// 201, or why not.
+    /// 201, or the status code of the error.
     pub(crate) status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link: Option<LinkJson>,
@@ -205,7 +204,7 @@ impl EditLink {
 }
 
 impl LinkJson {
-    /// As anybody may see it.
+    /// Returns the public fields.
     pub(crate) fn public(link: &Link, base_url: &str, now: Timestamp) -> Self {
         Self {
             short: link.short.to_string(),
@@ -220,7 +219,7 @@ impl LinkJson {
         }
     }
 
-    /// As who may manage it sees it; with the manage key where it was just made.
+    /// Returns all fields; `manage_key` only if it was just created.
     pub(crate) fn managed(
         link: &Link,
         base_url: &str,
@@ -249,12 +248,12 @@ impl From<ClickLine> for ClickLineJson {
     }
 }
 
-/// Where the world finds a short.
+/// Returns the public URL of a short.
 pub(crate) fn short_url(base_url: &str, short: &Short) -> String {
     format!("{base_url}/{short}")
 }
 
-/// A state in words.
+/// Returns a state's name in JSON.
 pub(crate) fn state_name(state: State) -> &'static str {
     match state {
         State::Live => "live",
@@ -264,7 +263,7 @@ pub(crate) fn state_name(state: State) -> &'static str {
     }
 }
 
-/// An instant in RFC 3339, whole milliseconds.
+/// Parses a time in RFC 3339; truncates it to milliseconds.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp> {
     let at: Timestamp = text
         .parse()

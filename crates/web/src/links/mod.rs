@@ -14,11 +14,11 @@ use utoipa_axum::routes;
 pub(crate) use self::app::LinksApp;
 use crate::{pages::Menu, routes::Routes};
 
-/// Where the app leads people.
+/// The app's entries in the site's menu.
 pub(crate) const MENU: Menu =
     Menu { app: "links", entries: &[("/new", "New link"), ("/links", "My links")] };
 
-/// Whether a path is of a link, its pages or none that there is: a short is a path of one part.
+/// Whether a path belongs to links, even if no route matches it: a link's pages, or any path of one segment.
 pub(crate) fn owns(path: &str) -> bool {
     path.starts_with("/links/") || !path.trim_start_matches('/').contains('/')
 }
@@ -26,8 +26,8 @@ pub(crate) fn owns(path: &str) -> bool {
 /// The app's routes.
 pub(crate) fn routes() -> Routes<LinksApp> {
     Routes::default()
-        .tag("follow", "Making and following a link in one line, without JSON.")
-        .tag("links", "Everything else about links, in JSON.")
+        .tag("follow", "Create and follow links without JSON.")
+        .tag("links", "The JSON API of links.")
         .api(routes!(put::put))
         .api(routes!(redirect::follow))
         .on(Method::POST, "/{short}", redirect::follow_with_password)

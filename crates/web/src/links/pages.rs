@@ -1,4 +1,4 @@
-//! The app's pages. Handlers read the request, call the service, and fill a template.
+//! The pages of links. Handlers parse the request, call the service, and render a template.
 
 mod chart;
 mod form;

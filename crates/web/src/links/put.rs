@@ -1,4 +1,4 @@
-//! `PUT /?short=S&long=L`, as both seeds have it. Only the query counts; body and Content-Type do not.
+//! `PUT /?short=S&long=L`, the seeds' interface. Body and Content-Type are ignored.
 
 use axum::{
     extract::{RawQuery, State},
@@ -14,16 +14,16 @@ use percent_encoding::percent_decode_str;
 use super::app::LinksApp;
 use crate::{answers, error::HttpResult, request::Asked};
 
-/// Put a short.
+/// Create a link in one line.
 ///
-/// Only the query counts: body and Content-Type are ignored, and `long` need not be encoded: one in which
-/// `://` stands is taken as it is, escapes and all. Without an API key nobody can change the link later;
-/// `POST /api/links` gives a manage key.
+/// Body and Content-Type are ignored. `long` may be sent unencoded: one that contains `://` is taken literally, with
+/// its escapes. A link created without an API key or a session cannot be changed later; `POST /api/links` returns a
+/// manage key.
 #[utoipa::path(put, path = "/", tag = "follow",
-    params(("short" = String, Query, description = "The path segment", example = "gg"), ("long" = String, Query, description = "Where it leads; without a scheme it gets https", example = "example.org"),
+    params(("short" = String, Query, description = "The short name", example = "gg"), ("long" = String, Query, description = "The target; without a scheme, https is added", example = "example.org"),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters")),
-    responses((status = 201, description = "Created"), (status = 200, description = "It leads there already"), (status = 400, description = "Something cannot be; the answer says what"),
-        (status = 409, description = "The short is taken"), (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again")),
+    responses((status = 201, description = "Created"), (status = 200, description = "The link exists with this target"), (status = 400, description = "Invalid request; `detail` says why"),
+        (status = 409, description = "The short is taken"), (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry later")),
     security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn put(
     State(app): State<LinksApp>,
@@ -38,7 +38,7 @@ pub(crate) async fn put(
     let new = NewLink { short: Some(short), ..NewLink::to(long) };
     let done = app.links.put(new, &caller, &asked.here(), attempt).await.map_err(called_long)?;
     Ok(answers::told(done, |put| {
-        // Of one length: `ab`, the seed's own client, takes an answer of another length for a failure.
+        // Both bodies have the same length: `ab`, the seed's client, counts another length as a failure.
         let (status, text) = match put {
             Put::Created => (StatusCode::CREATED, "created\n"),
             Put::Already => (StatusCode::OK, "already\n"),
@@ -47,9 +47,8 @@ pub(crate) async fn put(
     }))
 }
 
-/// Reads `short` and `long`, each exactly once. A `long` that was not encoded (a `:`, `/` or `?`
-/// stands in it as it is) keeps the `&` of its own query: whatever follows it up to a `short` is its. One
-/// in which `://` stands as it is keeps its own escapes, too.
+/// Reads `short` and `long`, each exactly once. An unencoded `long` (one with a literal `:`, `/` or `?`) keeps its own
+/// query: all parameters after it, up to a `short`, belong to it. One with a literal `://` also keeps its escapes.
 fn parse(query: &str) -> Result<(Short, Target)> {
     let (mut short, mut long) = (None, None::<String>);
     let mut long_is_open = false;
@@ -57,30 +56,30 @@ fn parse(query: &str) -> Result<(Short, Target)> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         match (name, &mut long) {
             ("short", _) if short.is_some() => {
-                return Err(Error::invalid("short", "was given twice"));
+                return Err(Error::invalid("short", "must be given once"));
             }
             ("short", _) => (short, long_is_open) = (Some(value), false),
             (_, Some(long)) if long_is_open => {
                 long.push('&');
                 long.push_str(pair);
             }
-            ("long", Some(_)) => return Err(Error::invalid("long", "was given twice")),
+            ("long", Some(_)) => return Err(Error::invalid("long", "must be given once")),
             ("long", None) => {
                 (long, long_is_open) = (Some(value.to_owned()), value.contains([':', '/', '?']));
             }
-            _ => return Err(Error::invalid("query", "may hold only short and long")),
+            _ => return Err(Error::invalid("query", "must have only short and long")),
         }
     }
     let short =
-        short.ok_or_else(|| Error::invalid("short", "is missing; say PUT /?short=…&long=…"))?;
+        short.ok_or_else(|| Error::invalid("short", "is missing; send PUT /?short=…&long=…"))?;
     let long =
-        long.ok_or_else(|| Error::invalid("long", "is missing; say PUT /?short=…&long=…"))?;
+        long.ok_or_else(|| Error::invalid("long", "is missing; send PUT /?short=…&long=…"))?;
     let long = if long.contains("://") { long } else { decode("long", &long)? };
     let target = Target::parse(&long).map_err(called_long)?;
     Ok((Short::parse(&decode("short", short)?)?, target))
 }
 
-/// Names the target as it is called here.
+/// Renames `target` in an error to `long`, its name in this interface.
 fn called_long(error: Error) -> Error {
     match error {
         Error::Invalid { field, reason } if field == "target" => Error::invalid("long", reason),
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ambiguous_or_missing_is_refused() {
+    fn ambiguous_or_missing_parameters_are_refused() {
         for query in [
             "",
             "short=gg",

@@ -1,20 +1,20 @@
-//! A URL as a QR code: black on white whatever the page's colours, with the quiet zone of four
-//! modules that scanners need, and error correction level M, for print.
+//! QR codes as SVG: black on white in any colour scheme, with the quiet zone of four modules that scanners need, and
+//! error correction level M, for print.
 
 use std::fmt::Write as _;
 
 use lodge_domain::{Error, Result};
 use qrcode::{Color, EcLevel, QrCode};
 
-/// Modules of white around the code.
+/// The quiet zone: white modules on each side.
 const QUIET: usize = 4;
 
-/// The code as an SVG image of its own.
+/// Renders a stand-alone SVG image of 512 by 512 pixels.
 pub(crate) fn svg(url: &str) -> Result<String> {
     drawing(url, "width=\"512\" height=\"512\"")
 }
 
-/// The code as a part of a page, which gives it its size.
+/// Renders an SVG element for a page, sized by its style sheet.
 pub(crate) fn inline(url: &str) -> Result<String> {
     drawing(url, "class=\"qr\" role=\"img\" aria-label=\"QR code of the short link\"")
 }

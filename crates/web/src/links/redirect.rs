@@ -25,11 +25,11 @@ use crate::{
     request::{self, Asked, Segment},
 };
 
-/// An edit is to be seen, and a click to be counted, so no redirect is kept: not even a permanent
-/// one, which browsers would otherwise follow for ever without asking.
+/// No redirect is cached, so that edits take effect and clicks are counted. Browsers would otherwise follow a
+/// permanent redirect for ever without a request.
 const NOT_KEPT: HeaderValue = HeaderValue::from_static("private, no-store");
 
-/// Answers a GET of a plain link that is in memory; `None` says nothing about any other.
+/// Answers a GET of a plain link that is cached in this process; `None` for all other requests.
 pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) -> Option<Response> {
     if request.method() != Method::GET {
         return None;
@@ -43,11 +43,12 @@ pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) ->
 
 /// Follow a link.
 ///
-/// HEAD answers a plain link the same, of others says only that they are there, and counts nothing; `/{short}+` shows a page that says where the link leads.
+/// HEAD counts no click. It answers a plain link like GET, and any other link with 200 and no target. `/{short}+` is a
+/// preview page.
 #[utoipa::path(get, path = "/{short}", tag = "follow", params(("short" = String, Path, example = "gg")),
-    responses((status = 307, description = "To the target; 301, 302 or 308 where the link says so", headers(("Location" = String))),
-        (status = 200, description = "The link asks for a password: a page with a form"), (status = 404, description = "There is no such link"),
-        (status = 410, description = "It has expired, its clicks are used up, or it was deleted"), (status = 503, description = "Try again; see Retry-After")))]
+    responses((status = 307, description = "Redirect to the target; 301, 302 or 308 if the link is set so", headers(("Location" = String))),
+        (status = 200, description = "The link needs a password: a page with a form"), (status = 404, description = "No such link"),
+        (status = 410, description = "The link has expired, has reached its click limit, or was deleted"), (status = 503, description = "Retry later; see Retry-After")))]
 pub(crate) async fn follow(
     State(app): State<LinksApp>,
     Segment(segment): Segment,
@@ -72,7 +73,7 @@ struct PasswordForm {
     password: String,
 }
 
-/// `POST /{short}` with the password of a link that asks for one.
+/// `POST /{short}` with the password of a protected link.
 pub(crate) async fn follow_with_password(
     State(app): State<LinksApp>,
     Segment(segment): Segment,
@@ -97,7 +98,7 @@ pub(crate) async fn follow_with_password(
     }
 }
 
-/// What the `User-Agent` and `Referer` headers say of a visitor.
+/// Reads the `Referer`, `User-Agent` and `Host` headers of a click.
 pub(crate) fn visit(headers: &HeaderMap) -> Visit<'_> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     Visit {
@@ -107,7 +108,7 @@ pub(crate) fn visit(headers: &HeaderMap) -> Visit<'_> {
     }
 }
 
-/// HEAD counts nothing, and says of a link that is limited or asks for a password only that it is there.
+/// Answers HEAD without counting a click. The answer for a limited or protected link does not reveal its target.
 async fn head(links: &Links, short: &Short) -> HttpResult {
     let link = links.live(short).await?;
     if link.is_plain() {
@@ -131,7 +132,7 @@ fn see(link: &Link, status: StatusCode) -> Option<Response> {
 }
 
 fn unsendable() -> Error {
-    Error::internal("a stored target cannot stand in a header")
+    Error::internal("a stored target is not a valid Location header")
 }
 
 fn ask_for_password(

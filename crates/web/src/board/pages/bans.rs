@@ -1,4 +1,4 @@
-//! Who may not be on the board.
+//! The page of banned accounts.
 
 use askama::Template;
 use axum::extract::State;
@@ -30,7 +30,7 @@ pub(super) struct BansPage<'a> {
     pub(super) notice: Option<&'static str>,
 }
 
-/// Who is to be banned, and whether that was done.
+/// The query: a username to fill in, and `done` after a change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Wanted {

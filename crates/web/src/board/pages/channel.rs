@@ -1,4 +1,4 @@
-//! A channel: what was said, the box, and who is here.
+//! The page of a channel: messages, the form to post, and the members in the channel.
 
 use askama::Template;
 use axum::{
@@ -36,7 +36,7 @@ use crate::{
 /// Messages on a page.
 const PAGE: usize = 50;
 
-/// Channels that the page leads to, beside those of which something is unread.
+/// The channels listed on the page, beside those with unread messages.
 const CHANNELS_SHOWN: usize = 30;
 
 #[derive(Template)]
@@ -45,22 +45,22 @@ pub(super) struct ChannelPage<'a> {
     pub(super) channel: &'a Channel,
     pub(super) reader: &'a Actor,
     pub(super) messages: &'a [MessageItem<'a>],
-    /// The first of them, if there are older ones.
+    /// The first message of the page, if there are older ones.
     pub(super) older: Option<EventId>,
-    /// Whether these are the last of all.
+    /// Whether this is the newest page.
     pub(super) is_newest: bool,
-    /// The first that has come since the reader was here, if they were.
+    /// The first message since the reader's last visit; `None` without one.
     pub(super) first_new: Option<EventId>,
     pub(super) cursor: &'a Cursor,
     pub(super) people: &'a [Profile],
-    /// Those that can be gone to, and what is unread of them.
+    /// The listed channels with their unread counts.
     pub(super) channels: &'a [Unread],
-    /// Reports that nobody has settled, for whoever keeps order.
+    /// The number of open reports; 0 for members.
     pub(super) reports: u32,
     pub(super) picture_max: &'a PictureMax,
     pub(super) client_id: &'a str,
     pub(super) typed: &'a str,
-    /// The message that is answered.
+    /// The message that the form replies to.
     pub(super) answered: Option<&'a Message>,
     pub(super) errors: &'a FormErrors,
 }
@@ -70,14 +70,14 @@ impl ChannelPage<'_> {
         self.first_new == Some(item.message.id)
     }
 
-    /// How much is unread in the other channels, if anything is.
+    /// Returns the unread messages of all other channels; `None` for none.
     fn unread_elsewhere(&self) -> Option<u32> {
         let others = self.channels.iter().filter(|row| row.channel != self.channel.slug);
         Some(others.map(|row| row.messages).sum()).filter(|total| *total > 0)
     }
 }
 
-/// What is asked of the page.
+/// The query of the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Wanted {
@@ -85,14 +85,14 @@ pub(super) struct Wanted {
     reply: String,
 }
 
-/// What was typed, where no picture is with it.
+/// A submitted message without a picture.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct PostForm {
     client_id: String,
     body: String,
     reply_to: String,
-    /// Who wrote it, where that was before: somebody else may be signed in by now.
+    /// The account that was signed in when the message was typed; another one may be signed in now.
     author: String,
 }
 
@@ -142,7 +142,7 @@ async fn page(
         let (channel, cursor) = (slug.clone(), found.cursor.clone());
         let noted = board.note_read(ReadNote { person: me.id(), channel, cursor });
         if let Err(error) = noted {
-            tracing::warn!(%error, channel = %slug, "what somebody has read is not noted");
+            tracing::warn!(%error, channel = %slug, "the read position is not stored");
         }
     }
     let item = |message| MessageItem::to(&me.profile, message).closed(channel.is_archived);
@@ -168,14 +168,14 @@ async fn page(
     pages::form_page(&app.site, errors, &page)
 }
 
-/// The first message of another that a reader does not have, if it is known to be the first.
+/// Returns the reader's first unread message by another author; `None` if an earlier page may have an older one.
 fn first_new_of(page: &MessagesPage, had: &Cursor, reader: &Actor) -> Option<EventId> {
     let is_new = |message: &Message| !had.has(message.id) && message.by.person != reader.id();
     let place = page.messages.iter().position(is_new)?;
     (place > 0 || !page.more).then(|| page.messages[place].id)
 }
 
-/// The message that is to be answered, if it can be read.
+/// Returns the message to reply to, if it is readable.
 async fn answered(app: &BoardApp, me: &Actor, slug: &Slug, id: &str) -> Result<Option<Message>> {
     let Ok(id) = id.parse() else { return Ok(None) };
     let message = app.board.find(me, slug, id).await?;
@@ -195,7 +195,7 @@ async fn channels(app: &BoardApp, me: &Actor, here: &Slug) -> Result<Vec<Unread>
     Ok(shown.map(|(_, row)| row).take(2 * CHANNELS_SHOWN).collect())
 }
 
-/// What a script is told of a message that is stored.
+/// The response to a script that posted a message.
 #[derive(Serialize)]
 struct StoredJson {
     id: EventId,
@@ -221,7 +221,7 @@ pub(super) async fn post(
     };
     let mut errors = FormErrors::of_problem(problem, "body");
     if errors.status() == StatusCode::UNPROCESSABLE_ENTITY {
-        // Another text is another message.
+        // The text differs from the one sent with this id: it is a new message.
         form.client_id = forms::id(&*app.site.random);
         errors.whole = Some(SENT_BEFORE.to_owned());
     }
@@ -229,7 +229,7 @@ pub(super) async fn post(
 }
 
 const SENT_BEFORE: &str =
-    "Another message was sent by this form before. If this is a new one, send it again.";
+    "This form has already sent another message. If this one is new, send it again.";
 
 async fn letter<'a>(
     app: &'a BoardApp,
@@ -252,7 +252,7 @@ async fn sent(
     form: &mut Letter<'_>,
 ) -> Result<Posted, Problem> {
     if forms::given(&form.author).is_some_and(|author| author != me.profile.username) {
-        return Err(Error::unauthenticated("somebody else is signed in by now").into());
+        return Err(Error::unauthenticated("another account is signed in now").into());
     }
     let new = form.message(slug.clone())?;
     posted(app, me, new, form.picture.take()).await

@@ -1,4 +1,4 @@
-//! All channels, and for staff a form that makes and changes them.
+//! The page of all channels, with a form for staff that creates and edits them.
 
 use askama::Template;
 use axum::extract::State;
@@ -32,13 +32,13 @@ pub(super) struct ChannelsPage<'a> {
     pub(super) notice: Option<&'static str>,
 }
 
-/// A channel, and what is unread of it.
+/// A channel and its unread counts.
 pub(super) struct Row {
     pub(super) channel: Channel,
     pub(super) unread: Unread,
 }
 
-/// What was typed, each field as text.
+/// The submitted form, each field as text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ChannelForm {
@@ -46,11 +46,11 @@ pub(super) struct ChannelForm {
     pub(super) topic: String,
     pub(super) slow_mode_s: String,
     pub(super) archived: String,
-    /// Something, if it is a channel that is there; its name stays.
+    /// Not empty to edit an existing channel, whose name cannot change.
     pub(super) changes: String,
 }
 
-/// Which channel is to be changed, and whether one was.
+/// The query: the channel to edit, and `saved` after a change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Wanted {
@@ -94,7 +94,7 @@ fn filled_in(Row { channel, .. }: &Row) -> ChannelForm {
     }
 }
 
-/// Channels where people write, and those that are archived.
+/// Returns the open and the archived channels.
 async fn rows(app: &BoardApp, me: &Actor) -> Result<(Vec<Row>, Vec<Row>)> {
     let unread = app.board.unread(me.profile.clone()).await?;
     let channels = app.board.channels().await?.into_iter();
@@ -129,8 +129,9 @@ pub(super) async fn save(
 async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {
     let (slug, topic) = (Slug::parse(&form.channel)?, Topic::parse(&form.topic)?);
     let slow_mode_s = forms::given(&form.slow_mode_s).map_or(Ok(0), str::parse);
-    let slow_mode_s = slow_mode_s
-        .map_err(|_| Error::invalid("slow_mode_s", "must be a whole number of seconds"))?;
+    let slow_mode_s = slow_mode_s.map_err(|_| {
+        Error::invalid("slow_mode_s", "must be a whole number of seconds, 0 to 21600")
+    })?;
     let change = ChannelChange {
         topic: Some(topic.clone()),
         slow_mode_s: Some(slow_mode_s),
@@ -140,10 +141,7 @@ async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {
     if form.changes.is_empty() {
         let (_, is_new) = app.board.create_channel(me, slug.clone(), topic).await?;
         if !is_new {
-            return Err(Error::invalid(
-                "channel",
-                "is there already; it can be changed in the list",
-            ));
+            return Err(Error::invalid("channel", "is taken; edit the channel in the list above"));
         }
     }
     app.board.change_channel(me, &slug, change).await.map(drop)

@@ -1,4 +1,4 @@
-//! What staff have hidden.
+//! The page of hidden messages, for moderators and admins.
 
 use askama::Template;
 use axum::extract::State;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{board::app::BoardApp, error::HttpResult, pages, request::Asked};
 
-/// Messages that are shown.
+/// The most messages on the page.
 const SHOWN: usize = 50;
 
 #[derive(Template)]

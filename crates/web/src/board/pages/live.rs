@@ -1,4 +1,4 @@
-//! What a page is told while it is looked at.
+//! Live updates of a page: the stream, polling, unread counts and read positions.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
@@ -22,10 +22,10 @@ use crate::{
     request::{self, Asked, Parameters, Segment},
 };
 
-/// Events that are told at once.
+/// Events per response.
 const PAGE: usize = 50;
 
-/// What the page has.
+/// The cursor of the page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct After {
@@ -45,7 +45,7 @@ pub(super) async fn stream(
     Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Pages).await?)
 }
 
-/// What has happened.
+/// The events after a cursor.
 #[derive(Serialize)]
 struct SinceJson {
     events: Vec<ShownJson>,
@@ -80,7 +80,7 @@ pub(super) async fn unread(State(app): State<BoardApp>, asked: Asked) -> HttpRes
     Ok(private(Json(UnreadJson { channels })))
 }
 
-/// How far somebody has read.
+/// A read position.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadForm {

@@ -1,4 +1,4 @@
-//! A message among others, on a page or on its way to one.
+//! The HTML of one message, on a page or in an event for a page.
 
 use askama::Template;
 use lodge_domain::{
@@ -6,24 +6,24 @@ use lodge_domain::{
     pictures::PictureSize,
 };
 
-/// A message as it stands.
+/// The current state of a message, as HTML.
 #[derive(Template)]
 #[template(path = "board/message.html")]
 pub(crate) struct MessageItem<'a> {
     pub(crate) message: &'a Message,
-    /// Whom it is shown to, if it is not the same for all.
+    /// The reader; `None` renders the same HTML for all readers.
     pub(crate) reader: Option<&'a Profile>,
-    /// Whether its signs can be looked at and no more.
+    /// Whether its reactions are read-only.
     pub(crate) is_closed: bool,
 }
 
 impl<'a> MessageItem<'a> {
-    /// For one reader.
+    /// Renders `message` for `reader`.
     pub(super) fn to(reader: &'a Profile, message: &'a Message) -> Self {
         Self { message, reader: Some(reader), is_closed: false }
     }
 
-    /// The same where nobody writes any more, if that is so.
+    /// Makes the reactions read-only if `is_closed`.
     pub(super) fn closed(self, is_closed: bool) -> Self {
         Self { is_closed, ..self }
     }

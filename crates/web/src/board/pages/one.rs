@@ -1,4 +1,4 @@
-//! One message, with all that can be done with it.
+//! The page of one message, with all of its actions.
 
 use askama::Template;
 use axum::{
@@ -30,7 +30,7 @@ use crate::{
 pub(super) struct OnePage<'a> {
     pub(super) message: &'a Message,
     pub(super) item: MessageItem<'a>,
-    /// Whether nobody writes in its channel any more.
+    /// Whether its channel is archived.
     pub(super) is_archived: bool,
     pub(super) history: &'a [Version],
     pub(super) reader: &'a Actor,
@@ -49,7 +49,7 @@ impl OnePage<'_> {
         self.message.visibility == Visibility::Shown
     }
 
-    /// Whether it can be answered, signed and changed.
+    /// Whether members can reply to it, react to it and edit it.
     fn is_open(&self) -> bool {
         self.is_shown() && !self.is_archived
     }
@@ -66,7 +66,7 @@ impl OnePage<'_> {
         !self.is_own() && !self.message.by.is_bot() && !self.message.by.username.is_empty()
     }
 
-    /// All signs, and whether the reader put them there.
+    /// Returns all reactions, each with whether the reader has added it.
     fn signs(&self) -> Vec<(&'static str, bool)> {
         let is_mine = |sign| {
             self.message.reactions.iter().any(|given| given.reaction == sign && given.is_mine)
@@ -75,7 +75,7 @@ impl OnePage<'_> {
     }
 }
 
-/// What is to be done; a sign needs no action beside it, so that its button can say it alone.
+/// The submitted form. A reaction needs no `action`, so that its button alone is enough.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ActionForm {
@@ -87,7 +87,7 @@ pub(super) struct ActionForm {
     reason: String,
 }
 
-/// What a form wants.
+/// The parsed form.
 enum Action {
     Wish(Wish, &'static str),
     Report,
@@ -109,19 +109,22 @@ impl ActionForm {
             "hide" => Ok(Action::Wish(Wish::Hide(true), "hidden")),
             "show" => Ok(Action::Wish(Wish::Hide(false), "shown")),
             "report" => Ok(Action::Report),
-            _ => Err(Error::invalid("action", "is none that there is")),
+            _ => Err(Error::invalid(
+                "action",
+                "must be edit, delete, hide, show, report, react or unreact",
+            )),
         }
     }
 }
 
-/// What is to be said about what just happened.
+/// Returns the notice after an action.
 fn notice(query: Option<&str>) -> Option<&'static str> {
     Some(match query? {
         "saved" => "Saved.",
         "deleted" => "Deleted.",
-        "hidden" => "Hidden. Nobody but staff can read it.",
-        "shown" => "Everybody can read it again.",
-        "reported" => "Thank you. Whoever keeps order here will look at it.",
+        "hidden" => "Hidden. Only moderators and admins can read it.",
+        "shown" => "All members can read it again.",
+        "reported" => "Thank you. The moderators will review your report.",
         _ => return None,
     })
 }

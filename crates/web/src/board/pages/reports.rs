@@ -1,4 +1,4 @@
-//! What people want looked at.
+//! The page of open reports.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ use crate::{
     request::{self, Asked},
 };
 
-/// Reports that are shown; when they are settled, the next come.
+/// The most reports on the page; the next ones follow when these are settled.
 const SHOWN: usize = 20;
 
 const PATH: &str = "/board/-/reports";
@@ -35,7 +35,7 @@ pub(super) struct ReportsPage<'a> {
     pub(super) notice: Option<&'static str>,
 }
 
-/// A report, and the message that it is about.
+/// A report and its message.
 pub(super) struct Row<'a> {
     pub(super) report: &'a Report,
     pub(super) item: MessageItem<'a>,
@@ -55,7 +55,7 @@ pub(super) async fn show(
 ) -> HttpResult {
     let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
     let reports = app.board.reports(&me, SHOWN).await?;
-    // A message that several people reported stands here once.
+    // A message with several reports is listed once.
     let mut seen = HashSet::new();
     let firsts = reports.iter().filter(|&of| seen.insert((&of.message.channel, of.message.id)));
     let rows: Vec<_> = firsts.map(|report| Row::to(&me, report)).collect();
@@ -95,13 +95,13 @@ async fn settled(app: &BoardApp, me: &Actor, form: &SettleForm) -> Result<(), Pr
     if let Action::Hide = form.action {
         let (slug, id) = (slug(&form.channel)?, message_id(&form.message)?);
         match app.board.amend(me, &slug, id, Wish::Hide(true)).await {
-            // Its author was faster.
+            // Its author has deleted it in the meantime.
             Ok(_) | Err(Error::Gone(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }
     match app.board.settle(me, form.report).await {
-        // Somebody else has settled it.
+        // Another moderator has settled it in the meantime.
         Ok(()) | Err(Error::NotFound(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }

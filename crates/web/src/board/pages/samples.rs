@@ -1,4 +1,4 @@
-//! Every page with the most that can be in it: sound, and with everything escaped that was named or typed.
+//! Renders every page with the largest content that it allows: the HTML is valid, and all names and input are escaped.
 
 use lodge_domain::{
     accounts::{AccountId, Role},
@@ -30,10 +30,10 @@ use crate::{
     pictures::PictureMax,
 };
 
-/// A channel full of the longest messages may weigh more than other pages.
+/// The size limit of a page full of the longest messages.
 const LONGEST_BYTES_MAX: usize = 200_000;
 
-/// The same of ordinary ones, with style and scripts as they are before they are packed.
+/// The size limit of a page of ordinary messages, with style and scripts before compression.
 const ORDINARY_BYTES_MAX: usize = 100_000;
 
 fn picture() -> PictureId {
@@ -67,7 +67,7 @@ fn message(by: Profile, body: &str, number: u32) -> Message {
     }
 }
 
-/// One with everything that there can be.
+/// A message with all optional parts.
 fn full(by: Profile, body: &str, number: u32) -> Message {
     let quote = Quote {
         id: "4294967295:1".parse().unwrap(),
@@ -106,7 +106,7 @@ fn wrong(field: &'static str) -> FormErrors {
     FormErrors::about(field, EVIL)
 }
 
-/// The page of a channel where nothing is, of `channels` channels in all.
+/// The page of an empty channel, one of `channels`.
 fn with_channel(channels: u32, show: impl FnOnce(&ChannelPage<'_>)) {
     let row = |number| Unread {
         channel: Slug::parse(&format!("{number}-{}", "a".repeat(29))).unwrap(),
@@ -161,21 +161,21 @@ fn a_channel() {
             html.contains("This message is hidden.") && html.contains("was deleted."),
             "{html}"
         );
-        assert!(html.contains("New since you were here</li>\n<li id=\"m4294967295:28\""), "{html}");
-        assert!(html.contains("to be looked at\">99+</span>"), "{html}");
+        assert!(html.contains("New messages</li>\n<li id=\"m4294967295:28\""), "{html}");
+        assert!(html.contains("open reports\">99+</span>"), "{html}");
         assert!(html.contains("BOT") && html.contains("and 1 more") && html.contains("Slow mode"));
         let places = ["id=\"said\"", "id=\"write\"", "id=\"people\""];
         let places = places.map(|id| html.find(id).unwrap());
         assert!(places.is_sorted(), "text browsers read it in this order");
 
         let older = page(&ChannelPage { is_newest: false, ..*least });
-        assert!(older.contains("Nothing is older") && older.contains(">Newest</a>"), "{older}");
+        assert!(older.contains("No older messages.") && older.contains(">Newest</a>"), "{older}");
         assert!(
             !older.contains("board.js") && !older.contains("data-cursor"),
-            "it does not change"
+            "an older page has no live updates"
         );
         let answering = page(&ChannelPage { answered: Some(&answered), ..*least });
-        assert!(answering.contains("Nobody has written here yet."), "{answering}");
+        assert!(answering.contains("No messages yet."), "{answering}");
         assert!(answering.contains("name=\"reply_to\" value=\"4294967295:1\""), "{answering}");
         let again = page(&ChannelPage { typed: "kept", errors: &refused, ..*least });
         assert!(again.contains("id=\"body-error\""), "{again}");
@@ -206,12 +206,12 @@ fn a_page_of_ordinary_messages_is_light() {
 }
 
 #[test]
-fn a_message_says_whom_it_names_and_whose_signs_are_under_it() {
+fn a_message_marks_mentions_and_reactions_of_the_reader() {
     let ada = profile(account(1), "ada");
     let named = message(profile(account(2), "bob"), "hi @Ada", 1);
     let to = |reader| MessageItem { message: &named, reader, is_closed: false }.to_string();
     assert!(to(Some(&ada)).contains(" class=\"me\""));
-    assert!(!to(None).contains(" class=\"me\""), "it is the same for all");
+    assert!(!to(None).contains(" class=\"me\""), "the HTML is the same for all readers");
     let signs = MessageItem::to(&ada, &full(ada.clone(), "a", 1)).to_string();
     assert_eq!(signs.matches("name=\"unreact\"").count(), 1, "{signs}");
     assert!(
@@ -225,11 +225,11 @@ fn a_message_says_whom_it_names_and_whose_signs_are_under_it() {
     );
     let left = Profile { username: String::new(), nickname: String::new(), ..ada.clone() };
     let left = MessageItem::to(&ada, &message(left, "a", 1)).to_string();
-    assert!(left.contains("<bdi>somebody who left</bdi>"), "{left}");
+    assert!(left.contains("<bdi>Deleted account</bdi>"), "{left}");
 }
 
 #[test]
-fn a_message_of_a_picture_alone_is_that_picture() {
+fn a_message_with_only_a_picture_shows_the_picture() {
     let ada = profile(account(1), "ada");
     let to = |message: &Message| MessageItem::to(&ada, message).to_string();
     let alone = Message { picture: Some(picture()), ..message(ada.clone(), "", 1) };
@@ -238,7 +238,7 @@ fn a_message_of_a_picture_alone_is_that_picture() {
     assert!(html.contains(&source) && html.contains("alt=\"A picture by ada\""), "{html}");
     assert!(!html.contains("class=\"said\"") && !html.contains("class=\"gone\""), "{html}");
     let gone = Message { picture: None, ..alone.clone() };
-    assert!(to(&gone).contains("The picture of this message is gone."));
+    assert!(to(&gone).contains("The picture of this message was removed."));
     let quote = Quote { id: alone.id, nickname: "ada".to_owned(), body: alone.body };
     let answer = Message { reply_to: Some(quote), ..message(ada.clone(), "a", 2) };
     assert!(to(&answer).contains("<bdi>ada</bdi> a picture</a>"), "{}", to(&answer));
@@ -304,8 +304,8 @@ fn searching() {
         rendered(&page, LONGEST_BYTES_MAX)
     };
     let good = FormErrors::default();
-    assert!(page(Some(&items), &good).contains("Found, the newest first"));
-    assert!(page(Some(&[]), &good).contains("Nothing found"));
+    assert!(page(Some(&items), &good).contains("Messages found, newest first"));
+    assert!(page(Some(&[]), &good).contains("No messages found"));
     assert!(!page(None, &good).contains("found"));
     assert!(page(None, &wrong("q")).contains("id=\"q-error\""));
 }
@@ -349,7 +349,7 @@ fn channels() {
 }
 
 #[test]
-fn what_staff_look_at() {
+fn moderation_pages() {
     let staff = reader(Role::Moderator);
     let by = profile(account(2), EVIL);
     let report = Report {
@@ -363,7 +363,7 @@ fn what_staff_look_at() {
         |rows: &[reports::Row<'_>]| rendered(&ReportsPage { rows, notice: Some("Done.") }, 60_000);
     let html = page(&[reports::Row::to(&staff, &report)]);
     assert!(html.contains("name=\"report\" value=\"7\"") && html.contains("class=\"reason"));
-    assert!(page(&[]).contains("Nothing is to be looked at."));
+    assert!(page(&[]).contains("No open reports."));
     let hidden = [MessageItem::to(&staff.profile, &report.message)];
     assert!(rendered(&HiddenPage { items: &hidden }, 60_000).contains("value=\"show\""));
     let banned = [Known { profile: by, banned_at: Some(jiff::Timestamp::UNIX_EPOCH) }];
@@ -371,5 +371,5 @@ fn what_staff_look_at() {
         rendered(&BansPage { banned, typed: EVIL, errors, notice: Some("Done.") }, 60_000)
     };
     assert!(page(&banned, &wrong("username")).contains("id=\"username-error\""));
-    assert!(page(&[], &FormErrors::default()).contains("Nobody is banned"));
+    assert!(page(&[], &FormErrors::default()).contains("No banned accounts."));
 }

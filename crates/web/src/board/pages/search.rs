@@ -1,4 +1,4 @@
-//! Looking for messages.
+//! The search page.
 
 use askama::Template;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use crate::{
     request::{Asked, Parameters, Segment},
 };
 
-/// Messages that are shown.
+/// The most results on the page.
 const FOUND_MAX: usize = 30;
 
 #[derive(Template)]
@@ -25,12 +25,12 @@ pub(super) struct SearchPage<'a> {
     pub(super) slug: &'a Slug,
     pub(super) typed: &'a str,
     pub(super) everywhere: bool,
-    /// `None` before anything was looked for.
+    /// `None` before a search.
     pub(super) found: Option<&'a [MessageItem<'a>]>,
     pub(super) errors: &'a FormErrors,
 }
 
-/// What is looked for.
+/// The query of the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Wanted {

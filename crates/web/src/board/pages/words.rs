@@ -1,4 +1,4 @@
-//! How people and messages are written on pages.
+//! Formatting of members, messages and counts on pages.
 
 use std::borrow::{Borrow, Cow};
 
@@ -12,51 +12,51 @@ use lodge_domain::{
 
 use crate::{pages::words, pictures};
 
-/// People whose names a page shows.
+/// The most members that the page of a channel lists.
 pub(super) const PEOPLE_SHOWN: usize = 50;
 
-/// Characters of a message that another one answers.
+/// The most characters of a quoted message.
 pub(super) const QUOTE_CHARS: usize = 80;
 
-/// What is unread of a channel.
+/// Returns the unread counts of a channel.
 pub(super) fn unread_of(unread: &[Unread], channel: &Slug) -> Unread {
     let found = unread.iter().find(|unread| unread.channel == *channel);
     found.cloned().unwrap_or_else(|| Unread { channel: channel.clone(), messages: 0, mentions: 0 })
 }
 
-/// Where a message has its own page.
+/// Returns the path of a message's own page.
 pub(super) fn path_to(channel: &Slug, message: EventId) -> String {
     format!("/board/{channel}/m/{message}")
 }
 
-/// A number that is not counted further than [`UNREAD_MAX`].
+/// Formats a count; from [`UNREAD_MAX`] on, which counting stops at, as `99+`.
 pub(super) fn counted(number: impl Borrow<u32>) -> Cow<'static, str> {
     let number = *number.borrow();
     if number >= UNREAD_MAX { "99+".into() } else { number.to_string().into() }
 }
 
-/// Where their picture is.
+/// Returns the path of the account's picture.
 pub(super) fn face(who: &Profile) -> Option<String> {
     who.picture.map(|id| pictures::path(id, PictureSize::Small))
 }
 
-/// What stands where a picture would.
+/// Returns the letter shown in place of a picture.
 pub(super) fn initial(who: &Profile) -> String {
     let first = if who.username.is_empty() { None } else { who.nickname.chars().next() };
     first.map_or_else(|| "?".to_owned(), |first| first.to_uppercase().collect())
 }
 
-/// What they are called.
+/// Returns the displayed name.
 pub(super) fn name(who: &Profile) -> &str {
     if who.username.is_empty() { quoted("") } else { &who.nickname }
 }
 
-/// By what their account is known, where that is something else than what they call themselves.
+/// Returns the username, if it differs from the nickname.
 pub(super) fn handle(who: &Profile) -> Option<&str> {
     (who.username != who.nickname).then_some(&*who.username)
 }
 
-/// What they are beside a member, in short.
+/// Returns the badge of a bot, moderator or admin.
 pub(super) fn mark(who: &Profile) -> Option<&'static str> {
     match who.role {
         _ if who.is_bot() => Some("BOT"),
@@ -67,17 +67,17 @@ pub(super) fn mark(who: &Profile) -> Option<&'static str> {
 }
 
 pub(super) fn quoted(nickname: &str) -> &str {
-    if nickname.is_empty() { "somebody who left" } else { nickname }
+    if nickname.is_empty() { "Deleted account" } else { nickname }
 }
 
-/// By what a script knows whose a name is: an account and a bot can have the same.
+/// Returns the key of an author for scripts. An account and a bot can have the same username.
 pub(super) fn key(who: &Profile) -> Cow<'_, str> {
     if who.is_bot() { format!("bot:{}", who.username).into() } else { (&who.username).into() }
 }
 
 pub(super) fn beginning(quote: &Quote) -> String {
     match &quote.body {
-        None => "a message that cannot be read".to_owned(),
+        None => "message not available".to_owned(),
         Some(body) => in_one_line(body),
     }
 }
@@ -94,25 +94,25 @@ pub(super) fn in_one_line(body: &Body) -> String {
     words::shortened(&words, QUOTE_CHARS)
 }
 
-/// What a message says, or why it says nothing.
+/// Returns a message's HTML, or why there is none.
 pub(super) fn said(message: &Message) -> Result<String, &'static str> {
     match (&message.body, message.visibility) {
         (_, Visibility::Deleted) => Err("This message was deleted."),
         (None, _) => Err("This message is hidden."),
         (Some(body), _) if body.is_empty() && message.picture.is_none() => {
-            Err("The picture of this message is gone.")
+            Err("The picture of this message was removed.")
         }
         (Some(body), _) if body.is_empty() => Ok(String::new()),
         (Some(body), _) => Ok(html(body.as_str())),
     }
 }
 
-/// When, in full.
+/// Formats a time in full.
 pub(super) fn moment(at: impl Borrow<Stamp>) -> String {
     words::moment(&at.borrow().timestamp())
 }
 
-/// When, in short.
+/// Formats a time without its year.
 pub(super) fn minute(at: impl Borrow<Stamp>) -> String {
     words::minute(&at.borrow().timestamp())
 }

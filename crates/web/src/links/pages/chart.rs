@@ -8,7 +8,7 @@ use crate::pages::{
     words,
 };
 
-/// The chart of a report by day or by hour, up to `now`.
+/// Returns the bar chart of a report by day or by hour, up to `now`.
 pub(super) fn over_time(
     lines: &[ClickLine],
     by: Grouping,
@@ -27,7 +27,7 @@ pub(super) fn over_time(
     Chart::of("chart", words, bars, summary)
 }
 
-/// Every day or hour, as the report's key and as people read it.
+/// Returns every day or hour: its key in the report, and its label.
 fn steps(by: Grouping, since: &Timestamp, now: &Timestamp) -> Vec<(String, String)> {
     let (unit, step, key, label) = match by {
         Grouping::Hour => (Unit::Hour, 1.hour(), "%Y-%m-%dT%H:00:00Z", "%-d %b %H:00"),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn days_without_clicks_have_a_place_too() {
+    fn days_without_clicks_have_a_bar_too() {
         let chart = chart(
             Grouping::Day,
             "2026-01-30T23:59:00Z",

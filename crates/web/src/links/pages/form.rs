@@ -1,4 +1,4 @@
-//! The form that makes and edits links: what was typed, what it means, and what is wrong with it.
+//! The form that creates and edits links: its values, how they are parsed, and their errors.
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use lodge_domain::{
@@ -13,13 +13,13 @@ use crate::pages::{
     forms::{self, given},
 };
 
-/// What was typed, each field as text.
+/// The submitted form, each field as text.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct LinkForm {
-    /// Names this filling-in of the form, so that two submissions of it do one thing.
+    /// The idempotency key of the form: a second submission changes nothing.
     pub(super) form: String,
-    /// The version of the link that an edit is meant for.
+    /// The version of the link that the form edits.
     pub(super) version: String,
     pub(super) target: String,
     pub(super) short: String,
@@ -33,17 +33,17 @@ pub(super) struct LinkForm {
 }
 
 impl LinkForm {
-    /// An empty form to make a link.
+    /// Returns a form to create a link.
     pub(super) fn empty(random: &dyn Random, target: String) -> Self {
         Self { form: forms::id(random), target, redirect: "307".to_owned(), ..Self::default() }
     }
 
-    /// The form to edit `link`.
+    /// Returns a form to edit `link`.
     pub(super) fn of(link: &Link, random: &dyn Random) -> Self {
         Self { form: forms::id(random), ..Self::values(link) }
     }
 
-    /// What a form to edit `link` starts with.
+    /// Returns the initial values of a form to edit `link`.
     fn values(link: &Link) -> Self {
         Self {
             version: link.version.to_string(),
@@ -56,7 +56,7 @@ impl LinkForm {
         }
     }
 
-    /// Whether a field that the form keeps folded away holds something.
+    /// Whether an optional field, which the form hides at first, has a value.
     pub(super) fn uses_options(&self) -> bool {
         let unusual_redirect = !matches!(self.redirect.as_str(), "" | "307");
         unusual_redirect
@@ -65,7 +65,7 @@ impl LinkForm {
                 .any(|text| !text.is_empty())
     }
 
-    /// The link that is wanted.
+    /// Parses the form as a new link.
     pub(super) fn to_new(&self) -> Result<NewLink, FormErrors> {
         let mut errors = FormErrors::default();
         let target = errors.take(Target::parse(&self.target));
@@ -87,8 +87,8 @@ impl LinkForm {
         })
     }
 
-    /// What is to change about `link`. What stands as the form was given out stays as it is, to the
-    /// millisecond and to the click.
+    /// Parses the form as changes to `link`. An untouched field changes nothing: an expiry keeps its milliseconds, and
+    /// a click limit its used clicks.
     pub(super) fn to_edit(&self, link: &Link) -> Result<Edit, FormErrors> {
         let was = Self::values(link);
         let mut errors = FormErrors::default();
@@ -126,7 +126,7 @@ impl LinkForm {
 fn redirect(text: &str) -> Result<RedirectCode> {
     match given(text) {
         None => Ok(RedirectCode::default()),
-        // What is no number is none of the four either.
+        // 0 stands for text that is not a number; `try_from` refuses it.
         Some(text) => RedirectCode::try_from(text.parse().unwrap_or(0)),
     }
 }
@@ -135,7 +135,7 @@ fn click_limit(text: &str) -> Result<ClickLimit> {
     ClickLimit::new(text.parse().unwrap_or(0))
 }
 
-/// A time as `<input type=datetime-local>` sends it, meant as UTC.
+/// Parses a time as `<input type=datetime-local>` sends it, in UTC.
 fn time(text: &str) -> Result<Timestamp> {
     let at = text.parse::<DateTime>().and_then(|time| time.to_zoned(TimeZone::UTC));
     at.map(|at| at.timestamp()).map_err(|_| {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_fields_ask_for_nothing() {
+    fn empty_fields_set_nothing() {
         let new = typed("example.org").to_new().unwrap();
         assert_eq!(new.target.as_str(), "https://example.org/");
         assert!(

@@ -1,4 +1,4 @@
-//! One's own links.
+//! The list of the caller's own links.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
 /// Links on a page.
 const PAGE: usize = 20;
 
-/// Tags of a link that the list names.
+/// The most tags shown per link.
 const TAGS_SHOWN: usize = 4;
 
 #[derive(Template)]
@@ -38,7 +38,7 @@ pub(super) struct ListPage<'a> {
     pub(super) older: Option<String>,
 }
 
-/// One link.
+/// A row of the list.
 pub(super) struct Row {
     pub(super) url: ShortUrl,
     pub(super) link: Arc<Link>,
@@ -47,7 +47,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The tags that there is room for, and how many more there are.
+    /// Returns the shown tags, and the number of further ones.
     pub(super) fn tags(&self) -> (&[String], usize) {
         let tags = self.link.tags.as_slice();
         let shown = &tags[..tags.len().min(TAGS_SHOWN)];
@@ -55,7 +55,7 @@ impl Row {
     }
 }
 
-/// Which links; empty fields ask for nothing.
+/// The filter and the position of the list; an empty field does not filter.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct Filter {
@@ -70,14 +70,14 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Whether anything is asked for.
+    /// Whether the list is unfiltered.
     pub(super) fn is_empty(&self) -> bool {
         self.search.is_empty() && self.tag.is_empty() && self.prefix.is_empty()
     }
 
     fn query(&self, owner: Owner) -> LinkQuery {
         let given = |text: &String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        // One more than shown tells whether there are older ones.
+        // One more than the page shows, to know whether there are older ones.
         LinkQuery {
             owner,
             after: self.after,

@@ -1,4 +1,4 @@
-//! Making a link.
+//! The page that creates a link.
 
 use askama::Template;
 use axum::extract::{Query, State, rejection::QueryRejection};
@@ -24,15 +24,15 @@ use crate::{
 pub(super) struct MakePage<'a> {
     pub(super) form: &'a LinkForm,
     pub(super) errors: &'a FormErrors,
-    /// What stands before a short.
+    /// The public URL up to the short, without a scheme.
     pub(super) prefix: &'a str,
-    /// Whether one must sign in first.
+    /// Whether the visitor must sign in first.
     pub(super) needs_key: bool,
-    /// Whether a link is its maker's.
+    /// Whether links have owners (`links.mode = "claim"`).
     pub(super) is_owned: bool,
 }
 
-/// What the form may start with.
+/// Values to fill in at first.
 #[derive(Default, Deserialize)]
 pub(super) struct Prefilled {
     #[serde(default)]
@@ -76,17 +76,17 @@ pub(super) async fn create(
     }
 }
 
-/// Whoever takes themselves for signed in does not make a link that is nobody's unasked.
+/// An expired session does not create an anonymous link without the visitor's consent.
 async fn signed_out(app: &LinksApp, asked: &Asked, form: LinkForm) -> HttpResult {
-    let whole = "You are not signed in any more. Sign in to make a link that is yours, or send this once \
-                 more to make one without an account.";
+    let whole = "You are signed out. Sign in to create a link that you own, or submit again to create one \
+                 without an account.";
     let errors = FormErrors::refusal(StatusCode::UNAUTHORIZED, whole);
     let mut response = again(app, asked, form, &errors).await?;
     response.headers_mut().append(SET_COOKIE, session::end(asked)?);
     Ok(response)
 }
 
-/// Leads to the link's own page; where nobody owns links, to the one that everybody may see.
+/// Redirects to the page that manages the link; without a manage key, as where links have no owners, to its preview.
 fn made_it(app: &LinksApp, asked: &Asked, link: &Link) -> HttpResult {
     let Some(key) = app.links.manage_key(link) else { return go_to(&format!("/{}+", link.short)) };
     let mut response = go_to(&format!("/links/{}", link.short))?;
@@ -94,7 +94,7 @@ fn made_it(app: &LinksApp, asked: &Asked, link: &Link) -> HttpResult {
     Ok(response)
 }
 
-/// The form once more, with what was typed and what is wrong with it.
+/// Renders the form again with the submitted values and their errors.
 async fn again(app: &LinksApp, asked: &Asked, form: LinkForm, errors: &FormErrors) -> HttpResult {
     let form = LinkForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
     page(app, asked, &form, errors).await

@@ -1,4 +1,4 @@
-//! A link's own page, for those who may manage it.
+//! The page that manages a link.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -26,7 +26,7 @@ use crate::{
     request::{self, Asked, Segment},
 };
 
-/// For how long after it was made a link counts as just made.
+/// The time after its creation in which a link's page says that it is ready.
 const JUST_MADE: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Template)]
@@ -50,7 +50,7 @@ impl ManagePage<'_> {
     }
 }
 
-/// Asks for a link's manage key.
+/// The page that asks for a link's manage key.
 #[derive(Template)]
 #[template(path = "links/open.html")]
 pub(super) struct OpenPage<'a> {
@@ -58,7 +58,7 @@ pub(super) struct OpenPage<'a> {
     pub(super) wrong: Option<&'a str>,
 }
 
-/// Says that a link is gone.
+/// The page after the deletion of a link.
 #[derive(Template)]
 #[template(path = "links/deleted.html")]
 pub(super) struct DeletedPage<'a> {
@@ -92,7 +92,7 @@ pub(super) async fn edit(
     let short = short_of(&segment)?;
     let form: LinkForm = request::form(&body)?;
     let attempt = forms::attempt(&form.form, &format!("/links/{short}"), &body, asked.at)?;
-    // Before the key, which the first submission may have replaced.
+    // Before the manage key is checked, since the first submission may have replaced it.
     if let Some(done) = app.links.recall_change(attempt.as_ref()).await? {
         return saved(&app, &asked, &maker(&app, &asked).await?, &done.outcome);
     }
@@ -117,7 +117,7 @@ pub(super) async fn edit(
     }
 }
 
-/// Leads back to the link's page, with the key that opens it now.
+/// Redirects to the link's page, and stores its current manage key in the browser.
 fn saved(app: &LinksApp, asked: &Asked, caller: &Caller, link: &Link) -> HttpResult {
     let mut response = go_to(&format!("/links/{}?saved", link.short))?;
     let is_theirs = matches!(caller, Caller::Owner(_)) && caller.owner() == link.owner;
@@ -145,7 +145,7 @@ pub(super) async fn delete(
     let caller = match managed(&app, &asked, &short).await {
         Ok(Some((_, caller))) => caller,
         Ok(None) => return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None),
-        // A second click on the same button.
+        // The button was clicked twice.
         Err(Error::Gone(_)) => return deleted(&app, &asked, &short),
         Err(error) => return Err(error.into()),
     };
@@ -192,13 +192,13 @@ pub(super) async fn open(
             &asked,
             &short,
             StatusCode::FORBIDDEN,
-            Some("This key does not open this link."),
+            Some("This is not the manage key of this link."),
         ),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The page for a browser that may not manage the link.
+/// Answers a browser that may not manage the link.
 pub(super) fn ask_for_key(
     app: &LinksApp,
     asked: &Asked,
@@ -210,10 +210,10 @@ pub(super) fn ask_for_key(
     pages::page(&app.site, status, &page)
 }
 
-/// What is to be said about what just happened.
+/// Returns the notice after a change or a creation.
 fn notice(link: &Link, query: Option<&str>, now: Timestamp) -> Option<&'static str> {
     match query {
-        Some("saved") => Some("Saved. The change is in force now."),
+        Some("saved") => Some("Saved. The change is active now."),
         _ if link.version == 1 && now.duration_since(link.created_at) < JUST_MADE => {
             Some("Your link is ready.")
         }
@@ -221,8 +221,7 @@ fn notice(link: &Link, query: Option<&str>, now: Timestamp) -> Option<&'static s
     }
 }
 
-/// The page once more, with what was typed and what is wrong with it. The form is meant for the link
-/// as it is now.
+/// Renders the page again with the submitted values and their errors. The form is for the link's current version.
 async fn again(
     app: &LinksApp,
     asked: &Asked,

@@ -1,4 +1,4 @@
-//! The link that a page is about, and who may manage it.
+//! Access to the pages that manage a link: by its manage key in a cookie, or by the signed-in owner.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::{
     session,
 };
 
-/// Carries a link's manage key, to that link's pages only.
+/// The cookie with a link's manage key; its path limits it to that link's pages.
 const MANAGE_COOKIE: &str = "lodge_manage";
 
-/// How long a browser keeps a link's manage key.
+/// The lifetime of the manage cookie, in seconds.
 const MANAGE_SECONDS: i64 = 90 * 24 * 60 * 60;
 
 /// A short URL as pages show it.
 pub(super) struct ShortUrl {
-    /// Whole.
+    /// With the scheme.
     pub(super) whole: String,
-    /// Without the scheme, as people say it.
+    /// Without the scheme.
     pub(super) bare: String,
-    /// The path of the link's own pages.
+    /// The path of the link's management pages.
     pub(super) home: String,
 }
 
@@ -41,14 +41,14 @@ impl ShortUrl {
     }
 }
 
-/// Who asks for a new link: who is signed in, or anybody.
+/// Returns the caller that creates a link: the signed-in owner or anonymous.
 pub(super) async fn maker(app: &LinksApp, asked: &Asked) -> Result<Caller, Error> {
     let person = session::person(&app.site, asked).await?;
     Ok(person.map_or(Caller::Anonymous, |person| Caller::Owner(person.owner())))
 }
 
-/// The link and as whom this browser may manage it: by the manage key that it keeps, or as who is
-/// signed in. `None` if it may not.
+/// Returns the link and the caller that may manage it: the holder of the manage key in the cookie, or the signed-in
+/// owner. `None` if neither may.
 pub(super) async fn managed(
     app: &LinksApp,
     asked: &Asked,
@@ -66,7 +66,7 @@ pub(super) async fn managed(
     Ok(None)
 }
 
-/// Makes the browser keep a link's manage key.
+/// Stores a link's manage key in the browser.
 pub(super) fn keep_manage_key(
     asked: &Asked,
     short: &Short,

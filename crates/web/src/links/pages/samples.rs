@@ -1,4 +1,4 @@
-//! Every page with the most that can be in it: sound, and with everything escaped that was typed.
+//! Renders every page with the largest content that it allows: the HTML is valid, and all input is escaped.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn now() -> Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
 }
 
-/// A link of which everything is as long as it may be.
+/// A link with all fields of maximal length.
 fn longest() -> Link {
     let tags = (0..20).map(|n| format!("{n:02}<{}", "é".repeat(47)));
     Link {
@@ -85,7 +85,7 @@ fn evil_form() -> LinkForm {
 
 fn rendered(page: &impl Template) -> String {
     let html = check::rendered(page);
-    assert!(!html.contains("SECRET-HASH"), "a hash is nobody's to see");
+    assert!(!html.contains("SECRET-HASH"), "a page shows a password hash");
     html
 }
 
@@ -182,7 +182,7 @@ fn statistics() {
 }
 
 #[test]
-fn ones_own_list() {
+fn list_of_own_links() {
     let link = Arc::new(longest());
     let rows: Vec<Row> = (0..20)
         .map(|_| Row {
@@ -222,14 +222,14 @@ fn what_visitors_see() {
     rendered(&PrintPage { url: &url(&link), short: &link.short, qr: &code(&link) });
 }
 
-/// The preview of a link, with its target if that is `open` to everybody.
+/// The preview of a link, with the target of `open`, if given.
 fn previewed(link: &Link, open: Option<&Link>, may_manage: bool) -> String {
     let (url, qr) = (&url(link), &code(link));
     rendered(&PreviewPage { url, link: open, short: &link.short, qr, may_manage })
 }
 
 #[test]
-fn the_host_that_stands_out_is_the_one_that_is_asked() {
+fn the_preview_highlights_the_host_that_the_browser_connects_to() {
     let target = |text: &str| Link { target: Target::parse(text).unwrap(), ..longest() };
     for (text, host) in [
         ("https://bank.example@evil.example/x", "evil.example"),

@@ -1,4 +1,4 @@
-//! How often a link was followed.
+//! The statistics page of a link.
 
 use askama::Template;
 use axum::extract::State;
@@ -21,7 +21,7 @@ use crate::{
     request::{Asked, Parameters, Segment},
 };
 
-/// Referrers that the page names.
+/// The most referrers on the page.
 const REFERRERS_SHOWN: usize = 20;
 
 #[derive(Template)]
@@ -36,7 +36,7 @@ pub(super) struct StatsPage<'a> {
     pub(super) devices: &'a [Share],
 }
 
-/// One line of a list, with its share of the longest one.
+/// One line of a list; `percent` is relative to the line with the most clicks.
 pub(super) struct Share {
     pub(super) key: String,
     pub(super) clicks: u64,
@@ -76,7 +76,7 @@ pub(super) async fn show(
     pages::page(&app.site, StatusCode::OK, &page)
 }
 
-/// Kinds of devices, known bots left out: they have a number of their own.
+/// Returns the clicks by device kind, without known bots, which the page counts separately.
 fn devices(mut report: ClickReport) -> Vec<Share> {
     report.lines.retain(|line| line.key != Device::Bot.name());
     for line in &mut report.lines {
@@ -84,7 +84,7 @@ fn devices(mut report: ClickReport) -> Vec<Share> {
             "desktop" => "Computer",
             "mobile" => "Phone",
             "tablet" => "Tablet",
-            _ => "Something else",
+            _ => "Other",
         });
     }
     shares(report)

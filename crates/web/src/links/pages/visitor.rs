@@ -1,4 +1,4 @@
-//! What those see who follow links: the preview, the question for a password, the code to print.
+//! The public pages of a link: preview, password form and QR code to print.
 
 use askama::Template;
 use axum::{
@@ -23,16 +23,16 @@ use crate::{
 #[template(path = "links/preview.html")]
 pub(super) struct PreviewPage<'a> {
     pub(super) url: &'a ShortUrl,
-    /// `None` of a protected link: its target is not for everybody.
+    /// `None` for a limited or protected link, whose target is not public.
     pub(super) link: Option<&'a Link>,
     pub(super) short: &'a Short,
     pub(super) qr: &'a str,
-    /// Whether somebody may be who owns it.
+    /// Whether links have owners, so that the visitor may be this one's.
     pub(super) may_manage: bool,
 }
 
 impl PreviewPage<'_> {
-    /// The target in three parts, the host in the middle.
+    /// Splits the target into the part before the host, the host, and the part after it.
     fn parts(&self) -> (&str, &str, &str) {
         let Some(link) = self.link else { return ("", "", "") };
         let (whole, host) = (link.target.as_str(), link.target.host());
@@ -43,7 +43,7 @@ impl PreviewPage<'_> {
     }
 }
 
-/// `GET /{short}+`: nothing is counted.
+/// `GET /{short}+`; counts no click.
 pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &Asked) -> HttpResult {
     let link = app.links.live(short).await?;
     let url = ShortUrl::of(&asked.base_url, short);
@@ -66,7 +66,7 @@ pub(crate) fn password(app: &LinksApp, link: &Link, wrong: Option<String>) -> Re
     let wrong = wrong.map(|why| {
         words::sentence(
             why.strip_prefix("password: ")
-                .map_or(why.as_str(), |_| "type the password, at most 128 characters"),
+                .map_or(why.as_str(), |_| "enter the password, at most 128 characters"),
         )
     });
     let page = PasswordPage { short: &link.short, wrong };
