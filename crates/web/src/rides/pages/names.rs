@@ -55,7 +55,7 @@ pub(super) fn resort_of<'a>(
     Ok((id, Cow::Owned(Resort { name, lifts: BTreeMap::new() })))
 }
 
-/// What people call a resort; those that have left the configuration have their number.
+/// Returns the name of a resort; one that is no longer configured is named by its number.
 pub(super) fn resort_name(mountain: &Mountain, id: impl Borrow<ResortId>) -> Cow<'_, str> {
     let id = *id.borrow();
     match mountain.resort(id.0.into()) {
