@@ -215,9 +215,9 @@ impl CachedAccounts {
         me.map(|me| Reply::Who((*me).clone()))
     }
 
-    /// Returns the turn of a new lookup: changes read from now on invalidate its result. Lookups of one turn are shared,
-    /// unless the feed is unavailable or the cache is disabled: then each lookup has a turn of its own, because a shared
-    /// one could return the state before the last change.
+    /// Returns the turn of a new lookup: changes read from now on invalidate its result. Lookups of one turn are
+    /// shared, unless the feed is unavailable or the cache is disabled: then each lookup has a turn of its own, because
+    /// a shared one could return the state before the last change.
     fn begin_turn(&self) -> u64 {
         if self.heard.read().is_trusted() && !self.kept.is_zero() {
             self.turn.load(Ordering::SeqCst)

@@ -100,8 +100,8 @@ impl CachedLinks {
         }
     }
 
-    /// Runs a write of `shorts` to completion, even if the caller is dropped, then updates the cache with the links that
-    /// `written` extracts from the outcome; `None` from `written` invalidates them.
+    /// Runs a write of `shorts` to completion, even if the caller is dropped, then updates the cache with the links
+    /// that `written` extracts from the outcome; `None` from `written` invalidates them.
     fn write<T, F>(
         &self,
         shorts: Vec<Short>,

@@ -21,8 +21,8 @@ use lodge_domain::{
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// The niceness of the threads, 0 to 19. With 19, reads beside sign-ins were no faster (nine alternating runs of each on
-/// two cores), and sign-ins beside reads that saturated both cores took a second instead of a sixth of a second.
+/// The niceness of the threads, 0 to 19. With 19, reads beside sign-ins were no faster (nine alternating runs of each
+/// on two cores), and sign-ins beside reads that saturated both cores took a second instead of a sixth of a second.
 const NICENESS: i32 = 10;
 
 /// A bounded pool of threads that hash passwords. The threads end when it is dropped.
