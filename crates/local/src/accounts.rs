@@ -1,4 +1,4 @@
-//! Who is signed in, in memory.
+//! A cache of sessions.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -22,28 +22,27 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::flights::Flights;
 
-/// How long somebody is remembered, unless it is said; and never longer.
+/// The default and longest time for which a session is cached.
 const KEPT: Duration = Duration::from_mins(1);
 
-/// Sessions in memory: some 50 MB.
+/// Cached sessions: about 50 MB.
 const SESSIONS_MAX: u64 = 100_000;
 
-/// Sessions that the backend may be asked for at once, unless it is said; further ones are refused.
+/// Default limit of concurrent session lookups; one more is refused.
 const LOOKUPS_MAX: usize = 128;
 
-/// Changes of the last minute that are noted one by one. Past that the oldest goes, and with it all that was
-/// read before it.
+/// Changes of the last minute that are tracked one by one. Past the limit the oldest is dropped, and all entries read
+/// before it become invalid.
 const CHANGES_MAX: usize = 65_536;
 
-/// How often the feed is asked.
+/// Interval between two polls of the feed.
 const EVERY: Duration = Duration::from_millis(300);
 
-/// How long ago it may have been asked with success. A change is in the feed before it is acknowledged, so
-/// nothing that was acknowledged longer ago than this is unheard of.
+/// The longest time since the start of the last successful poll for which the cache is trusted. A change is in the
+/// feed before it is acknowledged, so every change that was acknowledged longer ago than this is known.
 const TRUSTED: Duration = Duration::from_millis(800);
 
-/// A [`Backend`] with a cache in front of one question: who is signed in by this token. That nobody is is
-/// not remembered.
+/// A [`Backend`] with a cache for one call: [`Call::Who`], the lookup of a session. Unknown sessions are not cached.
 pub struct CachedAccounts {
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
@@ -51,7 +50,7 @@ pub struct CachedAccounts {
     lookups: Flights<SessionDigest, Arc<SignedIn>>,
     kept: Duration,
     heard: RwLock<Heard>,
-    /// Rises with everything that is heard: what was read in an earlier turn is not what is so now.
+    /// Rises with every batch of changes: an entry read in an earlier turn may be stale.
     turn: AtomicU64,
 }
 
@@ -59,30 +58,30 @@ pub struct CachedAccounts {
 struct Remembered {
     me: Arc<SignedIn>,
     turn: u64,
-    /// When its reading began.
+    /// The start of the lookup.
     read_at: Instant,
 }
 
-/// What was heard of others' changes.
+/// The changes read from the feed.
 #[derive(Default)]
 struct Heard {
-    /// When the feed was last asked with success.
+    /// The start of the last successful poll.
     at: Option<Instant>,
-    /// The turn in which an account changed last.
+    /// The turn of each account's latest change.
     changes: HashMap<AccountId, u64>,
-    /// When what changed in which turn.
+    /// The time, account and turn of each change.
     oldest_first: VecDeque<(Instant, AccountId, u64)>,
-    /// What was read in this turn or before counts no more.
+    /// Entries read in this turn or earlier are invalid.
     floor: u64,
 }
 
 impl Heard {
-    /// Whether it was heard lately enough.
+    /// Whether the last successful poll is recent enough.
     fn is_trusted(&self) -> bool {
         self.at.is_some_and(|at| at.elapsed() < TRUSTED)
     }
 
-    /// Notes that these have changed.
+    /// Tracks changes of accounts.
     fn note(&mut self, accounts: &[AccountId], turn: u64) {
         let now = Instant::now();
         for account in accounts {
@@ -92,13 +91,13 @@ impl Heard {
         self.let_go(now);
     }
 
-    /// Lets go of changes that nothing is remembered from before any more, and of those past the bound.
+    /// Drops changes that are older than every cached entry, and those past the limit.
     fn let_go(&mut self, now: Instant) {
         while let Some(&(at, account, turn)) = self.oldest_first.front()
             && (now - at >= KEPT || self.oldest_first.len() > CHANGES_MAX)
         {
             self.oldest_first.pop_front();
-            // It may have changed again since.
+            // The account may have a later change.
             if self.changes.get(&account) == Some(&turn) {
                 self.changes.remove(&account);
             }
@@ -108,28 +107,28 @@ impl Heard {
 }
 
 impl CachedAccounts {
-    /// A cache before `backend`. Until [`Self::follow`] runs, everything is asked of it.
+    /// Creates a cache in front of `backend`. Until [`Self::follow`] runs, every call goes to the backend.
     pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>) -> Self {
         let (sessions, turn) = (remembering(KEPT), AtomicU64::new(1));
         let lookups = Flights::new(LOOKUPS_MAX);
         Self { backend, clock, sessions, lookups, kept: KEPT, heard: RwLock::default(), turn }
     }
 
-    /// The same, remembering somebody for so long, a minute at most, or nobody at all if that is no time.
+    /// Sets the time for which sessions are cached, at most one minute; zero disables the cache.
     #[must_use]
     pub fn keeping(self, kept: Duration) -> Self {
         let kept = kept.min(KEPT);
         Self { sessions: remembering(kept), kept, ..self }
     }
 
-    /// The same, asking the backend for so many sessions at once. It should be able to answer more: however many
-    /// ask by tokens that nobody gave out, the feed is to be heard.
+    /// Sets the limit of concurrent session lookups. The backend should allow more calls than this, so that a flood of
+    /// invalid tokens does not block the polling of the feed.
     #[must_use]
     pub fn asking_for(self, lookups_max: usize) -> Self {
         Self { lookups: Flights::new(lookups_max), ..self }
     }
 
-    /// Forgets what has changed, for as long as it is polled.
+    /// Polls the feed and invalidates changed accounts; never returns.
     pub async fn follow(&self) {
         let mut place = None;
         let mut ticks = interval(EVERY);
@@ -144,7 +143,7 @@ impl CachedAccounts {
                     heard.let_go(asked);
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "the feed of changed accounts cannot be read");
+                    tracing::debug!(%error, "cannot read the feed of changed accounts");
                 }
             }
         }
@@ -155,16 +154,16 @@ impl CachedAccounts {
         loop {
             let Reply::Changed(changed) = self.backend.call(Call::ChangedSince(*place)).await?
             else {
-                return Err(Error::internal("the feed was answered with something else"));
+                return Err(Error::internal("unexpected reply to a poll of the feed"));
             };
             let Changed { accounts, place: next, more, begins_anew } = changed;
             if begins_anew {
                 tracing::info!(
-                    "the accounts were started again, or are those of another database: what was remembered of them is forgotten"
+                    "the accounts tier was restarted or has another database: the session cache is cleared"
                 );
             }
             if begins_anew || place.is_none() {
-                // What was read before may have changed before.
+                // Entries that were read before may have changed unnoticed.
                 self.forget_all();
             }
             if !accounts.is_empty() {
@@ -190,7 +189,7 @@ impl CachedAccounts {
         heard.floor = self.turn.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Who is remembered, if that is known to be so still.
+    /// Returns a cached session if it is known to be current.
     fn remembered(&self, session: &SessionDigest) -> Option<Arc<SignedIn>> {
         let Remembered { me, turn, read_at } = self.sessions.get(session)?;
         let heard = self.heard.read();
@@ -216,9 +215,9 @@ impl CachedAccounts {
         me.map(|me| Reply::Who((*me).clone()))
     }
 
-    /// The turn of a lookup that begins: what is heard from now on counts against what is read from now on.
-    /// Others of the turn share it, unless nothing is heard or remembered: then each is in a turn of its own,
-    /// or somebody could learn what was so before the last change.
+    /// Returns the turn of a new lookup: changes read from now on invalidate its result. Lookups of one turn are
+    /// shared, unless the feed is unavailable or the cache is disabled: then each lookup has a turn of its own, because
+    /// a shared one could return the state before the last change.
     fn begin_turn(&self) -> u64 {
         if self.heard.read().is_trusted() && !self.kept.is_zero() {
             self.turn.load(Ordering::SeqCst)
@@ -227,7 +226,7 @@ impl CachedAccounts {
         }
     }
 
-    /// Asks the backend, and remembers what it says.
+    /// Looks up a session at the backend and caches it.
     fn look_up(
         &self,
         session: SessionDigest,
@@ -237,7 +236,7 @@ impl CachedAccounts {
         let read_at = Instant::now();
         async move {
             let Reply::Who(me) = backend.call(Call::Who(session)).await? else {
-                return Err(Error::internal("the accounts answered something else than was asked"));
+                return Err(Error::internal("unexpected reply to a session lookup"));
             };
             let (answered, me) = (Instant::now(), Arc::new(me));
             sessions.insert(session, Remembered { me: Arc::clone(&me), turn, read_at });
@@ -270,12 +269,12 @@ impl Backend for CachedAccounts {
                     self.sessions.get(&session).map(|remembered| remembered.me.account.id);
                 let outcome = self.backend.call(Call::Own { session, wish }).await;
                 if changes {
-                    // Here at once, whatever came of it; elsewhere by the feed.
+                    // In this process at once, whatever the outcome; in others by the feed.
                     self.sessions.invalidate(&session);
                     if let Some(account) = account {
                         self.forget(&[account]);
                     }
-                    // Of staff, it is somebody else's.
+                    // A moderator changes another account than their own.
                     if let Ok(
                         Reply::Account(changed) | Reply::PictureSet { account: changed, .. },
                     ) = &outcome

@@ -1,4 +1,4 @@
-//! Failures to sign in, counted in memory.
+//! In-memory counters of failed sign-ins.
 
 use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
 
@@ -12,27 +12,27 @@ use lodge_domain::{
 use moka::{policy::EvictionPolicy, sync::Cache};
 use parking_lot::Mutex;
 
-/// Names that are remembered at once, and as many pairs of a name and an address: some 30 MB together.
-/// Past that the longest unseen is forgotten.
+/// Counted names, and as many pairs of a name and an address: about 30 MB together. Past the limit the least recently
+/// used is evicted.
 const COUNTS_MAX: u64 = 100_000;
 
-/// A name: its digest, for what is typed may be long.
+/// The digest of a name, because the typed text may be long.
 type Name = [u8; 32];
 
-/// The failures of one key since the first of them.
+/// The failures of one key in the current window.
 #[derive(Default)]
 struct Count {
     since: Option<Timestamp>,
     failures: u32,
 }
 
-/// Counts by key.
+/// Counters by key.
 type Counts<K> = Cache<K, Arc<Mutex<Count>>>;
 
-/// Counts failures of this process.
+/// Counts the failed sign-ins of this process.
 pub struct CountedFailures {
     of_names: Counts<Name>,
-    /// Apart, so that many names from one address push out no name's own count.
+    /// A cache of its own, so that many names from one address do not evict the counters by name.
     of_addresses: Counts<(Name, IpAddr)>,
 }
 
@@ -63,7 +63,7 @@ impl Failures for CountedFailures {
         let name = token_digest(name);
         let of_name = self.of_names.get_with(name, Arc::default);
         let of_address = from.map(|from| self.of_addresses.get_with((name, from), Arc::default));
-        // Always in this order, and neither is held for longer than this.
+        // Locked always in this order, and only for this block.
         let mut of_name = of_name.lock();
         let mut of_address = of_address.as_ref().map(|count| count.lock());
         of_name.may_grow(PER_NAME_MAX, at)?;
@@ -91,7 +91,7 @@ impl Failures for CountedFailures {
 }
 
 impl Count {
-    /// Whether one more may be counted; if not, until when that is so.
+    /// Checks that one more failure is allowed; else fails with the time until it is.
     fn may_grow(&mut self, max: u32, at: Timestamp) -> Result<()> {
         let age = self
             .since
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ten_failures_from_an_address_are_enough_for_a_quarter_of_an_hour() {
+    async fn ten_failures_from_an_address_block_it_for_a_quarter_of_an_hour() {
         let counted = CountedFailures::default();
         assert_eq!(failures(&counted, "ada", 1, 0).await, PER_ADDRESS_MAX);
         let refused = counted.count("ada", Some(address(1)), at(60)).await;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hundred_failures_from_anywhere_are_enough() {
+    async fn a_hundred_failures_block_a_name_for_all_addresses() {
         let counted = CountedFailures::default();
         let mut all = 0;
         for last in 0..20 {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_taken_back_frees_nobody() {
+    async fn a_failure_taken_back_allows_only_one_more() {
         let counted = CountedFailures::default();
         for _ in 0..PER_ADDRESS_MAX {
             counted.count("ada", Some(address(1)), at(0)).await.unwrap();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_knows_the_password_starts_anew_but_frees_nobody_else() {
+    async fn a_success_resets_its_own_address_and_no_other() {
         let counted = CountedFailures::default();
         for _ in 1..PER_ADDRESS_MAX {
             counted.count("ada", Some(address(1)), at(0)).await.unwrap();

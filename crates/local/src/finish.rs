@@ -1,18 +1,18 @@
-//! Writes that end even if whoever asked for them goes away: their commit may still come, and the
-//! cache must learn of it.
+//! Writes that run to completion even if their caller is dropped: the commit may still happen, and the cache must be
+//! updated.
 
 use futures_util::future::BoxFuture;
 use lodge_domain::Tasks;
 use tokio::runtime::Handle;
 
-/// Goes on in the runtime in which whoever asked was dropped.
+/// Continues a write on the runtime on which its caller was dropped.
 pub(super) struct WhereDropped;
 
 impl Tasks for WhereDropped {
     fn spawn(&self, task: BoxFuture<'static, ()>) {
-        // Without a runtime there is nobody left to read the cache.
+        // Without a runtime no reader of the cache is left.
         if let Ok(runtime) = Handle::try_current() {
-            // It ends when the store answers, which a closing store does at once.
+            // The task ends when the store answers; a closing store answers at once.
             runtime.spawn(task);
         }
     }

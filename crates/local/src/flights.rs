@@ -1,4 +1,4 @@
-//! Lookups under way: those of the same key at the same time are one, and their number is bounded.
+//! Single-flight lookups: concurrent lookups of one key are shared, and their number is bounded.
 
 use std::{
     collections::HashMap,
@@ -14,13 +14,13 @@ use lodge_domain::{Error, Result};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-/// The outcome of a lookup, for all who wait for it.
+/// The outcome of a lookup, shared by all its callers.
 pub(crate) type Landed<V> = std::result::Result<V, Arc<Error>>;
 
 type Landing<V> = Shared<BoxFuture<'static, Landed<V>>>;
 type UnderWay<K, V> = Arc<Mutex<HashMap<K, Flight<V>>>>;
 
-/// Lookups of values `V` by keys `K`.
+/// The lookups of values `V` by keys `K` in flight.
 pub(crate) struct Flights<K, V: Clone> {
     under_way: UnderWay<K, V>,
     seats: Arc<Semaphore>,
@@ -38,14 +38,14 @@ where
     K: Clone + Eq + Hash + Send + 'static,
     V: Clone + Send + Sync + 'static,
 {
-    /// At most `lookups_max` at once.
+    /// Creates a set of at most `lookups_max` concurrent lookups.
     pub(crate) fn new(lookups_max: usize) -> Self {
         let seats = Arc::new(Semaphore::new(lookups_max.min(Semaphore::MAX_PERMITS)));
         Self { under_way: Arc::default(), seats, number: AtomicU64::new(0) }
     }
 
-    /// Joins the lookup of `key` that began in `epoch`, or begins one. One that began in an earlier
-    /// epoch may have read what a write has replaced since.
+    /// Joins the lookup of `key` that began in `epoch`, or starts one. A lookup of an earlier epoch is not joined: a
+    /// write may have replaced what it read.
     pub(crate) async fn join<F>(
         &self,
         key: &K,
@@ -69,7 +69,7 @@ where
         }
         let seat = Arc::clone(&self.seats)
             .try_acquire_owned()
-            .map_err(|_| Error::unavailable("too many lookups are under way"))?;
+            .map_err(|_| Error::unavailable("too many lookups in flight"))?;
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let leaves = Leaves { under_way: Arc::clone(&self.under_way), key: key.clone(), number };
         let look_up = look_up();
@@ -86,7 +86,7 @@ where
     }
 }
 
-/// Takes a flight off the list, whether it landed or everybody left.
+/// Removes a lookup from the map on drop, whether it completed or all callers were dropped.
 struct Leaves<K: Eq + Hash, V: Clone> {
     under_way: UnderWay<K, V>,
     key: K,
@@ -102,7 +102,7 @@ impl<K: Eq + Hash, V: Clone> Drop for Leaves<K, V> {
     }
 }
 
-/// The same error for another who waited.
+/// Copies an error for another caller.
 fn again(error: &Arc<Error>) -> Error {
     match &**error {
         Error::Unavailable { retry_after, .. } => {

@@ -1,5 +1,4 @@
-//! Whether what this process remembers can be trusted while others write as well: only as long as it
-//! hears what they change.
+//! Trust in the cache while other processes write: entries are valid only as long as the change feed can be read.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -9,22 +8,22 @@ use std::{
 use lodge_domain::links::{ChangeFeed, Short};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-/// How often the feed is asked.
+/// Interval between two polls of the feed.
 const EVERY: Duration = Duration::from_millis(400);
 
-/// How long a nudge waits after the last question.
+/// Pause after a poll, also if a wake-up arrives.
 const AT_MOST_EVERY: Duration = Duration::from_millis(50);
 
-/// How long ago the feed may have been asked with success. A change is told before it is acknowledged,
-/// so nothing that was acknowledged longer ago than this is unheard of.
+/// The longest time since the start of the last successful poll for which the cache is trusted, in ms. A change is in
+/// the feed before it is acknowledged, so every change that was acknowledged longer ago than this is known.
 const TRUSTED_MS: u64 = 900;
 
-/// When the feed was asked last with success.
+/// The time of the last successful poll of the change feed.
 pub(crate) struct Hearing {
     began: Instant,
-    /// How long an entry is kept at most.
+    /// The longest time for which an entry is cached, in ms.
     kept_ms: u64,
-    /// Milliseconds since `began`, plus one; 0 if never.
+    /// The start of the last successful poll, in ms since `began`, plus one; 0 if there was none.
     heard: AtomicU64,
 }
 
@@ -34,25 +33,25 @@ impl Hearing {
         Self { began: Instant::now(), kept_ms, heard: AtomicU64::new(0) }
     }
 
-    /// Whether everything that was acknowledged a second ago has been heard of, and an entry that is
-    /// kept until then counts.
+    /// Whether an entry that expires at `kept_until_ms` is valid: it has not expired, and every change that was
+    /// acknowledged a second ago is known.
     pub(crate) fn trusts(&self, kept_until_ms: u64) -> bool {
         let (heard, now) = (self.heard.load(Ordering::Acquire), self.now_ms());
         heard > 0 && now < heard + TRUSTED_MS && now < kept_until_ms
     }
 
-    /// Milliseconds since this process began to listen.
+    /// Returns the milliseconds since `began`.
     fn now_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Until when an entry of now is kept. Entries of one moment go over a quarter of the time, so that
-    /// the store is not asked for all of them at once.
+    /// Returns the expiry of a new entry. Entries of one moment expire spread over a quarter of the time, so that they
+    /// are not all read from the store at once.
     pub(crate) fn kept_until_ms(&self, spread: u64) -> u64 {
         self.now_ms() + self.kept_ms - spread % self.kept_ms.div_ceil(4)
     }
 
-    /// Asks the feed for ever, and has `forget` drop what others have changed.
+    /// Polls the feed and calls `forget` for each change of another process; never returns.
     pub(crate) async fn follow(&self, feed: &dyn ChangeFeed, forget: impl Fn(&Short)) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -62,13 +61,13 @@ impl Hearing {
                 () = feed.nudged() => {}
             }
             let asked_ms = self.now_ms();
-            // Never given up half-way: what it has told it does not tell again.
+            // Never cancelled: the feed does not repeat the changes that it has returned.
             match feed.changed().await {
                 Ok(changed) => {
                     changed.iter().for_each(&forget);
                     self.heard.store(asked_ms + 1, Ordering::Release);
                 }
-                Err(error) => tracing::debug!(%error, "the change feed cannot be read"),
+                Err(error) => tracing::debug!(%error, "cannot read the change feed"),
             }
             sleep(AT_MOST_EVERY).await;
         }

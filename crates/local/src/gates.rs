@@ -1,4 +1,4 @@
-//! Gates in memory, for a second at most.
+//! A cache of gates, for at most one second.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use lodge_domain::{
 
 use super::opened::Opened;
 
-/// A store of gates with a small cache in front. A gate that is not known is not remembered.
+/// A store of gates with a small cache in front. Unknown gates are not cached.
 pub struct CachedGates {
     store: Arc<dyn GateStore>,
     opened: Opened<GateId, (Digest, Gate)>,
 }
 
-/// Of a token: a gate that was renewed has another one, and the older one opens it no more.
+/// The digest of a token: a renewed gate has a new one, and the old one is no longer valid.
 type Digest = [u8; 32];
 
 impl CachedGates {
-    /// Gates of `store`.
+    /// Creates a cache in front of `store`.
     pub fn new(store: Arc<dyn GateStore>) -> Self {
         Self { store, opened: Opened::new() }
     }

@@ -1,4 +1,4 @@
-//! API keys in memory, for a second at most.
+//! A cache of API keys, for at most one second.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use lodge_domain::{
 
 use super::opened::Opened;
 
-/// A store of API keys with a small cache in front. A key that is not known is not remembered.
+/// A store of API keys with a small cache in front. Unknown keys are not cached.
 pub struct CachedKeys {
     store: Arc<dyn KeyStore>,
     opened: Opened<KeyId, ApiKey>,
 }
 
 impl CachedKeys {
-    /// Keys of `store`.
+    /// Creates a cache in front of `store`.
     pub fn new(store: Arc<dyn KeyStore>) -> Self {
         Self { store, opened: Opened::new() }
     }

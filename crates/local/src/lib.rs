@@ -1,5 +1,5 @@
-//! What every process has beside its engines: caches as decorators of ports, failure counts, and the
-//! pool of threads that hash passwords.
+//! In-process parts that work with any engine: caches as decorators of ports, failure counters, and the thread pool
+//! that hashes passwords.
 
 mod accounts;
 mod epochs;

@@ -1,7 +1,6 @@
-//! Links in memory. What is in the cache is what the store has: every write of this process passes
-//! through here, and nothing that was read before a write's end gets in after it. Where other processes
-//! write as well, what they change is forgotten as it is heard of; while nothing can be heard, the store
-//! is asked, and only if it is silent too is served what may be out of date.
+//! A coherent cache of links. Every write of this process passes through the cache, and a result that was read before
+//! the end of a write is not cached after it. Changes of other processes are invalidated by the change feed. While the
+//! feed cannot be read, reads go to the store; only if the store is unavailable, too, stale entries are served.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,16 +18,15 @@ use tokio::sync::Semaphore;
 
 use super::{epochs::Epochs, finish::WhereDropped, flights::Flights, following::Hearing};
 
-/// Lookups, and writes, that may go to the store at once; further ones are refused.
+/// Concurrent lookups, and concurrent writes, of the store; one more is refused.
 const LOOKUPS_MAX: usize = 1_024;
 const WRITES_MAX: usize = 4_096;
 
-/// What an entry costs beside its texts, in bytes: the link, and a generous share for the records of
-/// the cache and the allocator.
+/// Memory of an entry without its texts, in bytes: the link, and a generous overhead of the cache and the allocator.
 const ENTRY_BYTES: usize = size_of::<Link>() + 250;
 
-/// A store of links with a bounded cache in front. Links with a limited number of clicks are not
-/// cached, nor is the absence of a link.
+/// A store of links with a bounded cache in front. Links with a click limit are not cached, and there is no negative
+/// caching.
 pub struct CachedLinks {
     store: Arc<dyn LinkStore>,
     cache: Arc<Entries>,
@@ -41,38 +39,36 @@ pub struct CachedLinks {
 struct Entries {
     links: Cache<Short, Entry, Weight>,
     epochs: Epochs,
-    /// Where other processes write as well.
+    /// `Some` if other processes write to the store.
     hearing: Option<Hearing>,
 }
 
 #[derive(Clone)]
 struct Entry {
     link: Arc<Link>,
-    /// By the clock of [`Hearing`].
+    /// The expiry by the clock of [`Hearing`].
     until_ms: u64,
 }
 
-/// Says how many bytes an entry takes.
+/// Computes the bytes of an entry.
 #[derive(Clone)]
 struct Weight;
 
-/// A short and its epoch before a read or a write of the store began.
+/// A short and its epoch before the start of a read or a write.
 type Noted = (Short, u64);
 
 impl CachedLinks {
-    /// At most about `capacity_bytes` of links of `store` in memory, where nobody else writes.
+    /// Creates a cache of about `capacity_bytes` for a store to which no other process writes.
     pub fn new(store: Arc<dyn LinkStore>, capacity_bytes: u64) -> Self {
         Self::with(store, capacity_bytes, None)
     }
 
-    /// How long a link is remembered at most where others write as well. A process that dies between a
-    /// change and telling it leaves them with what they remember; nobody was told that the change was
-    /// made.
+    /// The longest time for which a link is cached if other processes write. If a process dies between a change and its
+    /// entry in the feed, the caches of the others are stale for this time; that change was not acknowledged.
     pub const KEPT: Duration = Duration::from_mins(1);
 
-    /// The same where others write as well, and `feed` tells of it; nothing is remembered for longer than
-    /// `kept`. Until [`Self::follow`] runs, and whenever it hears nothing, everything is asked of the
-    /// store.
+    /// Creates a cache for a store to which other processes write; `feed` reports their changes. No entry is cached for
+    /// longer than `kept`. Until [`Self::follow`] runs, and while the feed cannot be read, reads go to the store.
     pub fn among_others(
         store: Arc<dyn LinkStore>,
         capacity_bytes: u64,
@@ -96,7 +92,7 @@ impl CachedLinks {
         Self { store, cache, flights, writes, tasks: Arc::new(WhereDropped), feed }
     }
 
-    /// Forgets what others change, for as long as it is polled; at once done where nobody else writes.
+    /// Invalidates what other processes change; never returns, or at once if no other process writes.
     pub async fn follow(&self) {
         if let (Some(feed), Some(hearing)) = (&self.feed, &self.cache.hearing) {
             let follow = hearing.follow(&**feed, |short| self.cache.forget(short));
@@ -104,9 +100,8 @@ impl CachedLinks {
         }
     }
 
-    /// Runs a write that concerns `shorts` to its end, even if the caller goes away, and then brings
-    /// the cache up to date with the links that `written` finds in its outcome, if that says what the
-    /// store has now.
+    /// Runs a write of `shorts` to completion, even if the caller is dropped, then updates the cache with the links
+    /// that `written` extracts from the outcome; `None` from `written` invalidates them.
     fn write<T, F>(
         &self,
         shorts: Vec<Short>,
@@ -121,14 +116,14 @@ impl CachedLinks {
             shorts.into_iter().map(|short| self.cache.note(short)).collect();
         noted.sort_unstable();
         let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
-        // Held to the end, which may be later than the caller waits.
+        // Held until the write completes, which may be after the caller is dropped.
         let seat = Arc::clone(&self.writes).try_acquire_owned();
         let to_its_end = async move {
-            let _seat = seat.map_err(|_| Error::unavailable("too many writes are under way"))?;
+            let _seat = seat.map_err(|_| Error::unavailable("too many writes in flight"))?;
             let outcome = write(store).await;
             match outcome.as_ref().ok().and_then(&written) {
                 Some(links) => cache.settle(&noted, &links),
-                // Nobody knows what the store has now.
+                // The state of the store is unknown.
                 None => noted.iter().for_each(|noted| cache.forget(&noted.0)),
             }
             outcome
@@ -199,7 +194,7 @@ impl LinkStore for CachedLinks {
         let shorts = vec![link.short.clone()];
         let write =
             move |store: Arc<dyn LinkStore>| async move { store.change(link, attempt).await };
-        // If it is refused, the caller read an older version somewhere, perhaps here.
+        // If it is refused, the caller had read an older version, perhaps from this cache.
         self.write(shorts, write, |done: &Option<_>| {
             done.as_ref().and_then(of_this_attempt).map(|link| vec![link])
         })
@@ -208,7 +203,7 @@ impl LinkStore for CachedLinks {
 
     async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
         let taken = self.store.take_click(short, id, at).await;
-        // Nobody may join a lookup that began before, and see the click as not yet taken.
+        // No reader may join an earlier lookup, which does not see this click.
         self.cache.epochs.advance(short);
         taken
     }
@@ -247,21 +242,21 @@ fn created(claim: &Claim) -> Option<&Link> {
     }
 }
 
-/// What was written now; a repetition answers with what was written then, which may have changed since,
-/// or is written only now.
+/// Returns the outcome of a first execution. A replayed outcome is ignored: the link may have changed since, or been
+/// written only now.
 fn of_this_attempt<T>(done: &Done<T>) -> Option<&T> {
     (!done.replayed).then_some(&done.outcome)
 }
 
 impl Entries {
-    /// What is known to be current.
+    /// Returns an entry that is known to be current.
     fn get(&self, short: &str) -> Option<Arc<Link>> {
         let entry = self.links.get(short)?;
         let is_current = |hearing: &Hearing| hearing.trusts(entry.until_ms);
         self.hearing.as_ref().is_none_or(is_current).then_some(entry.link)
     }
 
-    /// What is remembered here or in the store, out of date perhaps.
+    /// Returns a possibly stale copy from this cache or the store's own copies.
     async fn recall(&self, store: &dyn LinkStore, short: &Short) -> Result<Option<Arc<Link>>> {
         let stale = match self.stale(short) {
             Some(link) => Some(link),
@@ -273,7 +268,7 @@ impl Entries {
         Ok(stale)
     }
 
-    /// What was current once, for when nobody can be asked.
+    /// Returns a possibly stale entry, for use while the store is unavailable.
     fn stale(&self, short: &Short) -> Option<Arc<Link>> {
         self.hearing.as_ref().and_then(|_| self.links.get(short)).map(|entry| entry.link)
     }
@@ -283,7 +278,7 @@ impl Entries {
         (short, epoch)
     }
 
-    /// Brings the cache up to date after a write that ended well.
+    /// Updates the cache after a successful write.
     fn settle(&self, noted: &[Noted], written: &[&Link]) {
         for link in written {
             let before = noted
@@ -291,14 +286,14 @@ impl Entries {
                 .ok()
                 .map(|at| noted[at].1);
             let mut epoch = self.epochs.lock(&link.short);
-            // If another write that shares the epoch has ended meanwhile, its outcome may be the newer.
+            // If another write with this epoch has completed meanwhile, its outcome may be newer.
             let newest = before == Some(*epoch);
             *epoch += 1;
             if newest { self.put(Arc::new((*link).clone())) } else { self.remove(&link.short) }
         }
     }
 
-    /// Keeps what a lookup found, unless a write has ended since it began.
+    /// Caches the result of a lookup, unless a write has completed since its start.
     fn fill(&self, (short, noted): &Noted, link: &Arc<Link>) {
         let epoch = self.epochs.lock(short);
         let is_newer =
@@ -308,13 +303,13 @@ impl Entries {
         }
     }
 
-    /// Drops what may have been replaced.
+    /// Invalidates a short.
     fn forget(&self, short: &Short) {
         *self.epochs.lock(short) += 1;
         self.remove(short);
     }
 
-    /// Called under the lock of the short's epoch.
+    /// Caches a link. The caller holds the lock of its epoch.
     fn put(&self, link: Arc<Link>) {
         if link.click_limit.is_some() || Weight.of(&link) > self.links.shard_capacity() {
             return self.remove(&link.short);

@@ -1,4 +1,4 @@
-//! What tokens open, in memory for a second at most, and not at all once it is revoked.
+//! A cache by token, for at most one second; a revocation in this process takes effect at once.
 
 use std::{
     hash::Hash,
@@ -9,23 +9,22 @@ use std::{
 use lodge_domain::Result;
 use moka::{ops::compute::Op, sync::Cache};
 
-/// How long a revocation by another process may go unnoticed.
+/// TTL of an entry: the longest time until a revocation by another process takes effect.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Tokens in memory.
+/// The most cached tokens.
 const TOKENS_MAX: u64 = 10_000;
 
-/// What was found of late, by the digest of its token and by its number. What is not known is not
-/// remembered.
+/// Recently found values by the digest of their token and by their id. Unknown tokens are not cached.
 pub(super) struct Opened<I, T> {
-    /// A digest belongs to one number for ever.
+    /// The id of a digest, which never changes.
     ids: Cache<[u8; 32], I>,
     kept: Cache<I, T>,
-    /// Revocations that have ended; what was read before one does not get in after it.
+    /// Completed revocations; a value that was read before one is not cached after it.
     revocations: AtomicU64,
 }
 
-/// How many revocations had ended when a lookup began.
+/// The count of completed revocations at the start of a lookup.
 #[derive(Clone, Copy)]
 pub(super) struct Began(u64);
 
@@ -48,18 +47,18 @@ where
         self.kept.get(&id)
     }
 
-    /// To be called before the store is asked for what is then kept.
+    /// Begins a lookup; to be called before the store is read.
     pub(super) fn begin(&self) -> Began {
         Began(self.revocations.load(Ordering::SeqCst))
     }
 
-    /// Keeps what the store answered to a lookup by digest.
+    /// Caches the result of a lookup by digest.
     pub(super) fn keep_opened(&self, digest: [u8; 32], id: I, found: &T, began: Began) {
         self.ids.insert(digest, id);
         self.keep(id, found, began);
     }
 
-    /// Keeps what the store answered.
+    /// Caches the result of a lookup, unless a revocation has completed since its start.
     pub(super) fn keep(&self, id: I, found: &T, Began(revocations): Began) {
         self.kept.entry(id).and_compute_with(|_| {
             let current = self.revocations.load(Ordering::SeqCst) == revocations;
@@ -67,13 +66,13 @@ where
         });
     }
 
-    /// Forgets what the store says it revoked.
+    /// Invalidates the entry that the store has revoked.
     pub(super) fn revoked<R>(&self, revoked: &Result<Option<R>>, id: impl Fn(&R) -> I) {
         self.revocations.fetch_add(1, Ordering::SeqCst);
         match revoked {
             Ok(Some(is)) => drop(self.kept.entry(id(is)).and_compute_with(|_| Op::Remove)),
             Ok(None) => {}
-            // It may have come to pass.
+            // The revocation may have been committed.
             Err(_) => self.kept.invalidate_all(),
         }
     }

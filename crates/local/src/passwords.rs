@@ -1,4 +1,4 @@
-//! Argon2 on threads of its own, of lowered priority; bcrypt for hashes from elsewhere.
+//! Argon2 on dedicated threads with lowered priority; bcrypt for imported hashes.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -21,25 +21,24 @@ use lodge_domain::{
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// How much less than the rest of the process the threads matter to the scheduler, 0 to 19. With 19 reads beside
-/// sign-ins were no quicker (nine runs of each in turn on two cores), and sign-ins beside reads that took
-/// all of both took a second rather than a sixth of one.
+/// The niceness of the threads, 0 to 19. With 19, reads beside sign-ins were no faster (nine alternating runs of each
+/// on two cores), and sign-ins beside reads that saturated both cores took a second instead of a sixth of a second.
 const NICENESS: i32 = 10;
 
-/// Hashes passwords on a bounded number of threads. They end when it is dropped.
+/// A bounded pool of threads that hash passwords. The threads end when it is dropped.
 pub struct Argon2Pool {
     queue: SyncSender<Work>,
-    /// Held by each thread for as long as it lives.
+    /// Each live thread holds a reference.
     #[cfg(test)]
     threads: std::sync::Weak<Mutex<Receiver<Work>>>,
 }
 
-/// What a thread does, with the memory that it keeps.
+/// A job of a thread, which passes its reusable hasher.
 type Work = Box<dyn FnOnce(&mut Hasher) + Send>;
 
 impl Argon2Pool {
-    /// Starts `threads` threads (1 or more); `queue` requests may wait for them, further ones are
-    /// refused at once.
+    /// Starts `threads` threads (at least 1). At most `queue` jobs wait; one more is refused at once. Fails if a thread
+    /// cannot be started.
     pub fn new(threads: usize, queue: usize) -> std::io::Result<Self> {
         let params = Params::builder()
             .memory(Memory::kib(MEMORY_KIB.into()))
@@ -51,7 +50,7 @@ impl Argon2Pool {
         let (sender, receiver) = sync_channel(queue);
         let receiver = Arc::new(Mutex::new(receiver));
         for _ in 0..threads.max(1) {
-            // Each keeps the memory of a hash, wiped, for the next one.
+            // Each thread reuses the wiped memory of a hash for the next one.
             let (receiver, hasher) = (Arc::clone(&receiver), argon2.hasher());
             thread::Builder::new()
                 .name("lodge-argon2".to_owned())
@@ -64,7 +63,7 @@ impl Argon2Pool {
         })
     }
 
-    /// Has a thread do some work, unless the caller has gone by then.
+    /// Runs a job on a thread; it is skipped if the caller is dropped before its start.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Hasher) -> Result<T> + Send + 'static,
@@ -77,15 +76,17 @@ impl Argon2Pool {
             }
             metrics::histogram!("lodge_passwords_wait_seconds").record(asked.elapsed());
             let began = Instant::now();
-            // A defect of a library in one password must not end the thread.
+            // A panic of a library must not end the thread.
             let outcome = catch_unwind(AssertUnwindSafe(|| work(hasher)))
                 .unwrap_or_else(|_| Err(Error::internal("hashing a password panicked")));
-            // The caller may have gone meanwhile.
+            // The caller may be dropped.
             drop(reply.send(outcome));
             metrics::histogram!("lodge_passwords_work_seconds").record(began.elapsed());
         });
         self.queue.try_send(work).map_err(|refused| match refused {
-            TrySendError::Full(_) => Error::unavailable("too many passwords wait for their hashes"),
+            TrySendError::Full(_) => {
+                Error::unavailable("too many passwords are waiting to be hashed")
+            }
             TrySendError::Disconnected(_) => ended(),
         })?;
         answer.await.unwrap_or_else(|_| Err(ended()))
@@ -104,12 +105,11 @@ impl Passwords for Argon2Pool {
 }
 
 fn ended() -> Error {
-    Error::unavailable("the threads that hash passwords have ended")
+    Error::unavailable("the password hashing threads have ended")
 }
 
 fn run(queue: &Mutex<Receiver<Work>>, mut hasher: Hasher) {
-    // On Linux this is the thread's priority alone. Where it is refused, hashing matters as much as
-    // the rest.
+    // On Linux this sets the niceness of this thread only. If it fails, hashing runs at normal priority.
     if let Err(error) = rustix::process::nice(NICENESS) {
         tracing::warn!(%error, "password hashing runs at normal priority");
     }
@@ -152,9 +152,9 @@ mod tests {
         Password::parse("password", "snow".to_owned()).unwrap()
     }
 
-    /// The seed's own fault: what had failed kept its connection.
+    /// The seed had this defect: a failed call kept its connection.
     #[tokio::test]
-    async fn twenty_times_as_many_failures_as_places_take_none_away() {
+    async fn failures_twenty_times_the_number_of_places_leak_none() {
         let pool = Argon2Pool::new(THREADS, QUEUE).unwrap();
         for number in 0..20 * (THREADS + QUEUE) {
             match number % 3 {
@@ -163,23 +163,23 @@ mod tests {
                     assert!(pool.verify(password(), nonsense).await.is_err());
                 }
                 1 => {
-                    // Is not waited for.
+                    // The caller gives up at once.
                     let mut cancelled = pool.hash(password());
                     assert!(!matches!(poll!(&mut cancelled), std::task::Poll::Ready(Ok(_))));
                 }
                 _ => {
-                    // Runs out of time, or nearly.
+                    // Times out, or nearly.
                     drop(timeout(Duration::from_micros(100), pool.hash(password())).await);
                 }
             }
         }
         let deadline = Instant::now() + Duration::from_secs(10);
         while pool.hash(password()).await.is_err() {
-            assert!(Instant::now() < deadline, "what was given up goes");
+            assert!(Instant::now() < deadline, "cancelled jobs leave the queue");
             tokio::task::yield_now().await;
         }
         assert_eq!(pool.threads.strong_count(), THREADS);
         let hashed = join_all((0..QUEUE).map(|_| pool.hash(password()))).await;
-        assert!(hashed.iter().all(Result::is_ok), "every place is there: {hashed:?}");
+        assert!(hashed.iter().all(Result::is_ok), "every place is free: {hashed:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! Files that are pictures and something else besides.
+//! Detection of polyglots: files that are a picture and something else, too.
 
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// What pages, programs, documents and archives cannot do without, in small letters or capitals. All have
-/// six characters or more: together they come up by chance in two of a million files of five megabytes of
-/// compressed pixels; one of four letters would in one of a hundred.
+/// Byte sequences that web pages, scripts, documents and archives need, matched without regard to case. All have
+/// six characters or more: together they occur by chance in two of a million files of five megabytes of
+/// compressed pixels; a sequence of four letters would in one of a hundred.
 const MARKS: [&[u8]; 16] = [
     b"<html>",
     b"<html ",
@@ -26,11 +26,11 @@ const MARKS: [&[u8]; 16] = [
     b"7z\xbc\xaf\x27\x1c",
 ];
 
-/// What the first entry of a ZIP archive begins with, and the end of its directory.
+/// The signatures of a ZIP archive's first entry and of the end of its directory.
 const ZIP_ENTRY: &[u8] = b"PK\x03\x04";
 const ZIP_END: &[u8] = b"PK\x05\x06";
 
-/// How far before the end of a file that end can be: 22 bytes, and a comment.
+/// The most bytes from the end of a ZIP directory to the end of the file: 22 bytes and a comment.
 const ZIP_END_BYTES_MAX: usize = 22 + 0xffff;
 
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -38,8 +38,8 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(MARKS).ok()
 });
 
-/// Whether a picture could be read as something else as well (a polyglot). Nothing of it would be kept,
-/// but whoever sends one does not send a picture.
+/// Whether a file could also be read as something else (a polyglot). None of its bytes would be stored, but such a
+/// file is an attack and not a picture.
 pub(crate) fn is_more_than_a_picture(bytes: &[u8]) -> bool {
     let tail = &bytes[bytes.len().saturating_sub(ZIP_END_BYTES_MAX)..];
     let is_archive = || contains(tail, ZIP_END) && contains(bytes, ZIP_ENTRY);
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_a_document_and_an_archive_are_seen_wherever_they_are() {
+    fn a_page_a_document_and_an_archive_are_found_anywhere_in_a_file() {
         let zip =
             [b"....PK\x03\x04".as_slice(), &vec![7; 90_000], b"PK\x05\x06", &[0; 18]].concat();
         assert!(is_more_than_a_picture(&zip));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cameras_write_is_no_page() {
+    fn metadata_of_cameras_is_not_taken_for_a_page() {
         let packet = b"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF>";
         assert!(!is_more_than_a_picture(packet));
         assert!(!is_more_than_a_picture(b""));

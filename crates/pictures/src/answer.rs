@@ -1,5 +1,5 @@
-//! What a process that decodes is asked, of which shape a picture is to be, and what it says: the two files of a
-//! picture, or why there are none. A byte says which, and each part follows its length.
+//! The protocol with the decoder process. The request names the shape of the picture. The answer is the two files of
+//! a picture, or the reason of a refusal: a byte for the kind, then each part after its length.
 
 use std::borrow::Cow;
 
@@ -11,16 +11,16 @@ use lodge_domain::{
 
 use crate::decode::refused;
 
-/// The longest answer: more than the largest picture takes if it is nothing but noise.
+/// The longest answer, in bytes: more than the largest picture of pure noise.
 pub(crate) const BYTES_MAX: usize = 4 << 20;
 
-/// The longest reason.
+/// The longest reason, in bytes.
 const REASON_BYTES_MAX: usize = 200;
 
 const PICTURE: u8 = 1;
 const REFUSED: u8 = 2;
 
-/// How a shape is asked for.
+/// Returns the code of a shape.
 pub(crate) fn asked(shape: Shape) -> u8 {
     match shape {
         Shape::Square => b's',
@@ -28,12 +28,12 @@ pub(crate) fn asked(shape: Shape) -> u8 {
     }
 }
 
-/// The shape that is asked for so.
+/// Returns the shape of a code.
 pub(crate) fn shape(asked: u8) -> Option<Shape> {
     Shape::ALL.into_iter().find(|shape| self::asked(*shape) == asked)
 }
 
-/// As bytes; `None` of a defect, which is for nobody to read.
+/// Encodes an answer; `None` for an internal error, which is not sent.
 pub(crate) fn said(answer: &Result<Picture>) -> Option<Vec<u8>> {
     match answer {
         Ok(picture) => written(PICTURE, &picture.files().each_ref().map(|(_, bytes)| &bytes[..])),
@@ -51,8 +51,8 @@ fn written(kind: u8, parts: &[&[u8]]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What these bytes say; `None` if that is nothing, or more than there is to say. Whoever says it has read
-/// what a stranger sent, and may be theirs: it is believed no more than its form.
+/// Decodes an answer; `None` if it is malformed or has trailing bytes. The decoder has parsed an untrusted upload and
+/// may be compromised, so only the form of its answer is checked and nothing else is trusted.
 pub(crate) fn heard(mut bytes: Bytes, shape: Shape) -> Option<Result<Picture>> {
     let kind = take(&mut bytes, 1)?[0];
     let answer = match kind {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_is_asked_for_is_understood() {
+    fn the_code_of_a_shape_is_read_back() {
         for of in Shape::ALL {
             assert_eq!(shape(asked(of)), Some(of));
         }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_heard() {
+    fn an_answer_is_read_back() {
         let bytes = said(&Ok(picture())).unwrap();
         assert_eq!(heard(bytes.into()).unwrap().unwrap(), picture());
         let bytes = said(&Err(refused("is damaged"))).unwrap();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_or_more_than_an_answer_is_none() {
+    fn an_incomplete_or_malformed_answer_is_refused() {
         let good = said(&Ok(picture())).unwrap();
         for length in 0..good.len() {
             assert!(heard(good[..length].to_vec().into()).is_none(), "{length}");

@@ -1,5 +1,5 @@
-//! The process that decodes one picture: it takes the picture on its input, answers on its output, and
-//! ends.
+//! The decoder process: it reads one upload from its standard input, writes the answer to its standard output, and
+//! exits.
 
 use std::{
     io::{self, Read, Write},
@@ -14,25 +14,25 @@ use crate::{answer, decode};
 /// The argument that makes a program call [`decode_here`].
 pub(crate) const ARGUMENT: &str = "decode-picture";
 
-/// The exit code where it is not the picture's fault (`EX_OSERR`).
+/// The exit code of a failure that the picture did not cause (`EX_OSERR`).
 pub(crate) const NOT_THE_PICTURE: u8 = 71;
 
-/// How much less than the server it matters to the scheduler, 0 to 19.
+/// Added to the server's niceness, 0 to 19.
 const NICENESS: i32 = 10;
 
-/// Memory that is written to, in bytes.
+/// Limit of writable memory (`RLIMIT_DATA`), in bytes.
 const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
-/// The same with the program itself, and all that is only reserved: the outer bound.
+/// Limit of the address space (`RLIMIT_AS`), in bytes: with the program itself and reserved memory.
 const ADDRESSES_BYTES_MAX: u64 = 640 << 20;
 
-/// Time on a processor, in seconds.
+/// Limit of CPU time, in seconds.
 const CPU_S_MAX: u64 = 3;
 
-/// Files that are open. Three are.
+/// Limit of open files, of which three are in use.
 const FILES_MAX: u64 = 8;
 
-/// Decodes what comes on the input, with next to nothing that it could take or do otherwise.
+/// Decodes the upload on standard input under strict resource limits; the program's `main` calls it.
 pub fn decode_here() -> ExitCode {
     match answered() {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,7 +49,7 @@ fn answered() -> io::Result<()> {
     out.flush()
 }
 
-/// Before anything is read that a stranger has sent. None of it can be taken back.
+/// Sets the resource limits before any untrusted input is read. They cannot be raised again.
 fn bind_hands() -> io::Result<()> {
     for (resource, most) in [
         (Resource::Data, MEMORY_BYTES_MAX),
@@ -59,16 +59,16 @@ fn bind_hands() -> io::Result<()> {
         (Resource::Fsize, 0),
         (Resource::Core, 0),
     ] {
-        // Whoever runs the server may have set less.
+        // The operator may have set a lower limit.
         let most = getrlimit(resource).maximum.map_or(most, |allowed| allowed.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
-    // Where it is refused, a picture matters as much as the rest.
+    // If this fails, decoding runs at the server's own priority.
     let _ = nice(NICENESS);
     Ok(())
 }
 
-/// What is asked for and, after its length, so that no room is taken twice while it comes, the upload.
+/// Reads the shape and the upload. The upload follows its length, so that its buffer is allocated once.
 fn read() -> io::Result<(Shape, Vec<u8>)> {
     let mut input = io::stdin().lock();
     let (mut asked, mut length) = ([0], [0; 4]);

@@ -1,4 +1,4 @@
-//! From the bytes that somebody sent to a picture, within bounds that are checked before anything is decoded.
+//! Decoding of an upload, within limits that are checked before anything is decoded.
 
 use std::{borrow::Cow, io::Cursor};
 
@@ -15,32 +15,31 @@ use lodge_domain::{
 
 use crate::{alone, jpeg, png, shape, webp};
 
-/// The longest side of a picture that is decoded, in pixels.
+/// The longest side of a picture, in pixels.
 const SIDE_PX_MAX: u32 = 8_000;
 
-/// All pixels of one.
+/// The most pixels of a picture.
 const PIXELS_MAX: u64 = 40_000_000;
 
-/// Memory that decoding one may take, in bytes, as reckoned from what it says of itself.
+/// Memory for decoding a picture, in bytes, estimated from its headers.
 const MEMORY_BYTES_MAX: u64 = 192 << 20;
 
-/// Memory for what a PNG carries beside its pixels, such as a profile of colours, unpacked.
+/// Memory for decompressed ancillary chunks of a PNG, such as a colour profile, in bytes.
 const PNG_EXTRAS_BYTES_MAX: u64 = 4 << 20;
 
-/// Memory that the decoder of WebP takes for each pixel beside its output: a frame, and one of its
-/// transparency.
+/// Memory of the WebP decoder for each pixel beside its output, in bytes: a frame and its alpha channel.
 const WEBP_BYTES_A_PIXEL: u64 = 7;
 
-/// A picture of that shape: its first frame, turned as it is meant to be seen, on white where nothing is. Nothing else
-/// of `upload` is in it.
+/// Decodes an upload to a picture of a shape: its first frame, rotated by its EXIF orientation, transparency on white,
+/// without any metadata of `upload`.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`], which says what is wrong with it.
+/// Returns [`Error::Invalid`] with the reason if the upload is refused.
 pub fn decode(upload: &[u8], shape: Shape) -> Result<Picture> {
     let format = image::guess_format(upload).map_err(|_| no_picture())?;
     if alone::is_more_than_a_picture(upload) {
-        return Err(refused("is not only a picture: the file can be read as something else, too"));
+        return Err(refused("must be only a picture; this file can also be read as another type"));
     }
     let (image, orientation) = match format {
         ImageFormat::Jpeg => {
@@ -62,7 +61,7 @@ pub fn decode(upload: &[u8], shape: Shape) -> Result<Picture> {
     shape::made(image, orientation, shape)
 }
 
-/// Whether a picture of these sides is not decoded at all.
+/// Whether a picture exceeds the limits of its sides or its pixels.
 pub(crate) fn is_too_large(width: u32, height: u32) -> bool {
     width.max(height) > SIDE_PX_MAX || u64::from(width) * u64::from(height) > PIXELS_MAX
 }
@@ -75,7 +74,8 @@ fn check_png(upload: &[u8]) -> Result<()> {
     header.check(upload)
 }
 
-/// Decodes, if what that takes is within bounds: the pixels, and what the decoder needs `beside` so many.
+/// Decodes a picture if its memory is within the limit: its pixels, and the decoder's own memory, which `beside`
+/// returns for a number of pixels.
 fn read(
     decoder: Result<impl ImageDecoder, ImageError>,
     beside: impl FnOnce(u64) -> u64,
@@ -90,7 +90,7 @@ fn read(
     if memory > MEMORY_BYTES_MAX {
         return Err(too_costly());
     }
-    // A picture that does not say how it is to be turned is not turned.
+    // A picture without an orientation is not rotated.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let left = MEMORY_BYTES_MAX - memory;
     decoder.set_limits(limits(left)).map_err(|error| explained(&error))?;
@@ -112,7 +112,7 @@ fn explained(error: &ImageError) -> Error {
             too_large()
         }
         ImageError::Limits(_) => too_costly(),
-        ImageError::Unsupported(_) => refused("is of a kind that cannot be read here"),
+        ImageError::Unsupported(_) => refused("has an unsupported variant of its format"),
         _ => damaged(),
     }
 }
@@ -126,15 +126,15 @@ fn too_large() -> Error {
 }
 
 pub(crate) fn too_costly() -> Error {
-    refused("takes too much memory or time to read; save it as a plain JPEG, or smaller")
+    refused("takes too much memory or time to decode; save it as a plain JPEG, or smaller")
 }
 
 pub(crate) fn damaged() -> Error {
-    refused("cannot be read: the file is damaged, or not whole")
+    refused("is damaged or incomplete")
 }
 
 pub(crate) fn in_pieces() -> Error {
-    refused("is in too many pieces; save it as a plain JPEG")
+    refused("has too many chunks; save it as a plain JPEG")
 }
 
 pub(crate) fn refused(why: impl Into<Cow<'static, str>>) -> Error {

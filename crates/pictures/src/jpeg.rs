@@ -1,23 +1,24 @@
-//! A JPEG before it is decoded (ITU-T T.81): whether it is whole, which the decoder does not mind, and what
-//! decoding it would take.
+//! Checks of a JPEG before it is decoded (ITU-T T.81): that it is complete, which the decoder does not check, and
+//! how much memory decoding takes.
 
-/// Scans of one picture; encoders make ten or so. Each goes over all of it, however few bytes it has.
+/// The most scans of a picture; encoders make about ten. Each scan makes a pass over the whole picture, however few
+/// bytes it has.
 const SCANS_MAX: usize = 100;
 
 const END_OF_IMAGE: u8 = 0xd9;
 const START_OF_SCAN: u8 = 0xda;
 
-/// What a frame's header says, as far as it matters here.
+/// The relevant fields of a frame header.
 struct Frame {
     is_progressive: bool,
     width: u64,
     height: u64,
-    /// How often each component is sampled in a unit, across and down.
+    /// The horizontal and vertical sampling factor of each component.
     samplings: Vec<(u64, u64)>,
 }
 
-/// Bytes of coefficients that the decoder keeps of a JPEG that comes in several scans, which has to be
-/// put together first; `None` if the file is not whole, or no picture.
+/// Returns the bytes of coefficients that the decoder buffers for a JPEG with several scans; `None` if the file is
+/// incomplete or not a picture.
 pub(crate) fn coefficient_bytes(bytes: &[u8]) -> Option<u64> {
     let (mut at, mut frame, mut scans) = (2, None, 0);
     loop {
@@ -40,8 +41,8 @@ pub(crate) fn coefficient_bytes(bytes: &[u8]) -> Option<u64> {
     Some(if frame.is_progressive || scans > 1 { frame.coefficient_bytes() } else { 0 })
 }
 
-/// The next marker from `at` on, which is behind it then. In a scan's data a zero is stuffed after each
-/// byte that could be one, and restarts go by.
+/// Returns the next marker from `at` on and moves `at` behind it. Skips stuffed zeros (`FF 00`) and restart markers in
+/// the data of a scan.
 fn next_marker(bytes: &[u8], at: &mut usize) -> Option<u8> {
     let rest = bytes.get(*at..)?;
     let is_marker = |pair: &[u8]| pair[0] == 0xff && !matches!(pair[1], 0 | 0xd0..=0xd7 | 0xff);
@@ -54,7 +55,7 @@ fn has_length(marker: u8) -> bool {
     !matches!(marker, 0x01 | 0xd8)
 }
 
-/// Those that begin a frame: not tables (DHT, DAC), and not what is reserved (JPG).
+/// Whether a marker begins a frame; tables (DHT, DAC) and the reserved marker (JPG) do not.
 fn is_frame(marker: u8) -> bool {
     matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
 }
@@ -80,7 +81,7 @@ impl Frame {
         })
     }
 
-    /// Two bytes for each sample, in whole units of eight by eight.
+    /// Returns two bytes for each sample, in whole blocks of eight by eight.
     fn coefficient_bytes(&self) -> u64 {
         let across = self.samplings.iter().map(|(across, _)| *across).max().unwrap_or(1);
         let down = self.samplings.iter().map(|(_, down)| *down).max().unwrap_or(1);

@@ -1,8 +1,8 @@
-//! Pictures of people and in messages: from hostile bytes to two files, and where these are kept.
+//! Profile pictures and pictures in messages: safe decoding of untrusted uploads, and storage of the results.
 //!
-//! What somebody sends is looked at before anything is decoded: that it is one of four kinds and nothing
-//! else besides, and what it would take to decode it. That, and the decoding, happen in a process that can
-//! take little and do nothing else, and ends after it. Of the bytes none is kept.
+//! Before an upload is decoded, it is checked: it must have one of four formats, must not be a polyglot, and must
+//! not exceed the limits of memory and pixels. Checks and decoding run in a child process with resource limits, one
+//! per upload. The upload is re-encoded to two sizes; none of its own bytes is stored.
 
 mod alone;
 mod answer;

@@ -1,18 +1,18 @@
-//! A PNG before it is decoded: how much its data unpack to. The decoder goes through all of it, however
-//! little of it belongs to the picture.
+//! Checks of a PNG before it is decoded: the decompressed size of its data. The decoder decompresses all of it, even
+//! what exceeds the picture.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use lodge_domain::Result;
 
 use crate::decode::{damaged, in_pieces};
 
-/// What is unpacked at once, in bytes.
+/// Buffer for decompressed data, in bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Chunks of one file. Encoders that write few kilobytes at a time make some thousands of a long one.
+/// The most chunks of a file. Encoders that write a few kilobytes per chunk make some thousands for a long file.
 const CHUNKS_MAX: usize = 50_000;
 
-/// The passes of an interlaced picture (Adam7): where each begins, and how far its pixels are apart.
+/// The passes of an interlaced picture (Adam7): left, top, and the distance of pixels across and down.
 const PASSES: [(u64, u64, u64, u64); 7] = [
     (0, 0, 8, 8),
     (4, 0, 8, 8),
@@ -23,18 +23,18 @@ const PASSES: [(u64, u64, u64, u64); 7] = [
     (0, 1, 1, 2),
 ];
 
-/// What a PNG's header says.
+/// The header of a PNG.
 pub(crate) struct Header {
-    /// Pixels across.
+    /// The width in pixels.
     pub(crate) width: u32,
-    /// Pixels down.
+    /// The height in pixels.
     pub(crate) height: u32,
     bits_a_pixel: u64,
     is_interlaced: bool,
 }
 
 impl Header {
-    /// Of a file that begins as a PNG does; `None` if there is none.
+    /// Reads the header of a file with a PNG signature; `None` if there is no valid header.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let (kind, content, _) = split(bytes.get(8..)?)?;
         let [w3, w2, w1, w0, h3, h2, h1, h0, bits, colours, _, _, interlaced] = *content else {
@@ -55,7 +55,7 @@ impl Header {
         })
     }
 
-    /// The bytes that its data unpack to: of each line a filter, and the pixels.
+    /// Returns the decompressed size of the data in bytes: for each line a filter byte and the pixels.
     fn unpacked_bytes(&self) -> u64 {
         let (width, height) = (u64::from(self.width), u64::from(self.height));
         let of = |width: u64, height: u64| match width {
@@ -74,7 +74,7 @@ impl Header {
         passes.sum()
     }
 
-    /// That the data of the file are whole, and just what the header says.
+    /// Checks that the file is complete and that its data have exactly the size that the header implies.
     pub(crate) fn check(&self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes.get(8..).unwrap_or_default();
         let mut data = Data::of(self.unpacked_bytes());
@@ -92,11 +92,11 @@ impl Header {
     }
 }
 
-/// The data of a file while they are unpacked, to nowhere.
+/// Decompresses the data of a file and discards the output.
 struct Data {
     unpacking: Decompress,
     piece: Vec<u8>,
-    /// Bytes that are to come.
+    /// Bytes that are still expected.
     left: u64,
 }
 
@@ -105,7 +105,7 @@ impl Data {
         Self { unpacking: Decompress::new(true), piece: vec![0; PIECE_BYTES], left: bytes }
     }
 
-    /// Unpacks some of them; `None` if more comes than is to come, or it is damaged.
+    /// Decompresses a chunk; `None` if it has more data than expected or is damaged.
     fn unpack(&mut self, packed: &[u8]) -> Option<()> {
         if packed.is_empty() {
             return Some(());
@@ -127,7 +127,7 @@ impl Data {
     }
 }
 
-/// The first chunk's kind and content, and what comes after it.
+/// Splits off the first chunk: its kind, its content, and the rest.
 fn split(chunks: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let length = usize::try_from(u32::from_be_bytes(*chunks.first_chunk()?)).ok()?;
     let end = length.checked_add(8)?;

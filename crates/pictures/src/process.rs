@@ -1,4 +1,4 @@
-//! Decoding in a process of its own: what a picture does to its decoder, it does to nobody else.
+//! Decoding in a child process: an exploited or crashed decoder affects only its own picture.
 
 use std::{
     path::PathBuf,
@@ -25,23 +25,23 @@ use crate::{
     decode::too_costly,
 };
 
-/// How many are decoded and wait, and for how long.
+/// The limits of decoding.
 pub struct DecoderOptions {
-    /// The program that is started for each picture, with the one argument `decode-picture`; what it does
-    /// then is [`decode_here`](crate::decode_here).
+    /// The program that is started for each picture, with the one argument `decode-picture`; it then calls
+    /// [`decode_here`](crate::decode_here).
     pub program: PathBuf,
-    /// Pictures that are decoded at once. One takes up to 256 MiB.
+    /// The most decoders at once. One takes up to 256 MiB.
     pub at_once: usize,
-    /// Pictures that may wait for that; one more is refused.
+    /// The most pictures that wait for a decoder; one more is refused.
     pub waiting_max: usize,
-    /// How long one may wait.
+    /// The longest wait for a decoder.
     pub wait_max: Duration,
-    /// How long decoding one may take, however little of that is on a processor.
+    /// The timeout of decoding a picture, in wall-clock time.
     pub deadline: Duration,
 }
 
 impl DecoderOptions {
-    /// One at a time, by that program.
+    /// Creates default options: one decoder at a time.
     pub fn new(program: PathBuf) -> Self {
         Self {
             program,
@@ -53,29 +53,30 @@ impl DecoderOptions {
     }
 }
 
-/// Decodes each picture in a process that is started for it.
+/// Decodes each picture in a new child process.
 pub struct DecoderProcess {
     options: DecoderOptions,
-    /// For those that wait, and those that are decoded.
+    /// Permits for pictures that wait or are decoded.
     places: Semaphore,
     turns: Semaphore,
 }
 
 impl DecoderProcess {
-    /// With these options.
+    /// Creates a decoder with these options.
     pub fn new(options: DecoderOptions) -> Self {
         let places = Semaphore::new(options.at_once + options.waiting_max);
         let turns = Semaphore::new(options.at_once);
         Self { options, places, turns }
     }
 
-    /// A turn, with the place that it was waited for in.
+    /// Waits for a permit to decode; also returns the permit of the queue.
     async fn turn(&self) -> Result<[SemaphorePermit<'_>; 2]> {
         let place = self.places.try_acquire();
         let place =
-            place.map_err(|_| Error::unavailable("too many pictures wait to be decoded"))?;
+            place.map_err(|_| Error::unavailable("too many pictures are waiting to be decoded"))?;
         let turn = timeout(self.options.wait_max, self.turns.acquire()).await;
-        let turn = turn.map_err(|_| Error::unavailable("a picture waited too long"))?;
+        let turn =
+            turn.map_err(|_| Error::unavailable("timed out waiting for a picture decoder"))?;
         Ok([place, turn.map_err(Error::unavailable)?])
     }
 
@@ -85,22 +86,22 @@ impl DecoderProcess {
         let answer = timeout(self.options.deadline, talk(&mut child, upload, shape)).await;
         match answer {
             Ok(Ok((status, _))) if status.code() == Some(NOT_THE_PICTURE.into()) => {
-                Err(Error::internal("the process that decodes could not begin"))
+                Err(Error::internal("the picture decoder process failed to start"))
             }
             Ok(Ok((status, said))) => understood(status, said, shape).unwrap_or_else(|| {
-                tracing::warn!(bytes, %status, "a picture was too much for its decoder");
+                tracing::warn!(bytes, %status, "a picture decoder failed");
                 Err(too_costly())
             }),
             Ok(Err(error)) => Err(Error::internal(error)),
             Err(_) => {
-                tracing::warn!(bytes, "a picture kept its decoder too long");
+                tracing::warn!(bytes, "a picture decoder timed out");
                 Err(too_costly())
             }
         }
     }
 
-    /// It is told nothing of where it runs. Without that option its allocator would take a gigabyte
-    /// before it is told how little it may take.
+    /// Starts the process with an empty environment. Without `MIMALLOC_ARENA_RESERVE` its allocator would reserve a
+    /// gigabyte before the resource limits are set.
     fn start(&self) -> std::io::Result<Child> {
         Command::new(&self.options.program)
             .arg(ARGUMENT)
@@ -126,7 +127,7 @@ impl PictureDecoder for DecoderProcess {
     }
 }
 
-/// Hands over the picture while what is said to it is read, up to its bound; how it ended.
+/// Writes the upload while reading the answer, up to its limit; returns the exit status and the answer.
 async fn talk(
     child: &mut Child,
     upload: Bytes,
@@ -141,7 +142,7 @@ async fn talk(
     };
     let hand_over_and_wait = async {
         if let Some(input) = input {
-            // Whoever does not take all of it says what is wrong by how it ends.
+            // A decoder that does not read all of it reports the failure by its exit status.
             drop(hand_over(input, &upload, shape).await);
         }
         std::future::pending::<()>().await;
@@ -163,7 +164,7 @@ async fn hand_over(mut input: ChildStdin, upload: &[u8], shape: Shape) -> std::i
     input.write_all(upload).await
 }
 
-/// What a process meant that ended like this; `None` if it was not itself any more.
+/// Parses the answer of a process; `None` if the process failed or its answer is malformed.
 fn understood(status: ExitStatus, said: Vec<u8>, shape: Shape) -> Option<Result<Picture>> {
     let is_sound = status.success() && said.len() <= answer::BYTES_MAX;
     is_sound.then(|| answer::heard(said.into(), shape)).flatten()

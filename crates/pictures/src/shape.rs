@@ -1,4 +1,4 @@
-//! From what was decoded to a picture of some shape.
+//! Cropping, scaling and encoding of a decoded picture.
 
 use bytes::Bytes;
 use image::{
@@ -12,11 +12,11 @@ use lodge_domain::{
     accounts::{Picture, PictureSize, Shape},
 };
 
-/// Of JPEG, 1 to 100.
+/// JPEG quality, 1 to 100.
 const QUALITY: u8 = 85;
 
-/// A picture is first made smaller by whole pixels, to a side of this length or somewhat more: all of the
-/// work on large ones is one look at each of their pixels.
+/// The side to which a picture is first reduced, by a whole factor, to this length or somewhat more: large pictures
+/// then cost one pass over their pixels.
 const fn reduced_px(shape: Shape) -> u32 {
     match shape {
         Shape::Square => 2 * PictureSize::Large.px(),
@@ -24,10 +24,10 @@ const fn reduced_px(shape: Shape) -> u32 {
     }
 }
 
-/// Its sizes, turned as the picture is meant to be seen.
+/// Scales a decoded picture to the sizes of a shape, rotated by its orientation.
 pub(crate) fn made(image: DynamicImage, orientation: Orientation, shape: Shape) -> Result<Picture> {
     let mut reduced = DynamicImage::ImageRgb8(reduced(&image, shape));
-    // What comes now needs the room.
+    // Free the memory for the next steps.
     drop(image);
     reduced.apply_orientation(orientation);
     let reduced = reduced.into_rgb8();
@@ -36,7 +36,7 @@ pub(crate) fn made(image: DynamicImage, orientation: Orientation, shape: Shape) 
     Ok(Picture::new(shape, [of(larger)?, of(smaller)?]))
 }
 
-/// The sides of a picture of that shape: of a whole one the longer is `px`, unless it is less.
+/// Returns the sides of a picture of a shape; the longer side of a whole one is at most `px`.
 fn sides(image: &RgbImage, px: u32, shape: Shape) -> (u32, u32) {
     let (width, height) = image.dimensions();
     let longer = width.max(height);
@@ -46,7 +46,7 @@ fn sides(image: &RgbImage, px: u32, shape: Shape) -> (u32, u32) {
     if longer <= px {
         return (width, height);
     }
-    // Pixels of one are at most 8,000 a side.
+    // No overflow: a side has at most 8,000 pixels.
     let of = |side: u32| ((side * px + longer / 2) / longer).max(1);
     (of(width), of(height))
 }
@@ -59,8 +59,7 @@ fn encoded(reduced: &RgbImage, (width, height): (u32, u32)) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// The part of it that is to be seen, around its middle, on white, each of its pixels the mean of as many on either
-/// side.
+/// Crops to the shape around the centre and reduces by a whole factor: each pixel is the mean of a block, on white.
 fn reduced(image: &DynamicImage, shape: Shape) -> RgbImage {
     let (width, height) = image.dimensions();
     let side = match shape {
@@ -68,7 +67,7 @@ fn reduced(image: &DynamicImage, shape: Shape) -> RgbImage {
         Shape::Whole => width.max(height),
     };
     let factor = (side / reduced_px(shape)).max(1);
-    // Something may be much longer than it is wide.
+    // The picture may be narrower than the factor.
     let block = (factor.min(width), factor.min(height));
     let (across, down) = match shape {
         Shape::Square => (side / factor, side / factor),
@@ -80,7 +79,7 @@ fn reduced(image: &DynamicImage, shape: Shape) -> RgbImage {
     })
 }
 
-/// The mean of a block of pixels, on white.
+/// Returns the mean of a block of pixels, on white.
 fn mean(image: &DynamicImage, (left, top): (u32, u32), (width, height): (u32, u32)) -> Rgb<u8> {
     let mut sums = [0; 3];
     for y in top..top + height {
@@ -107,8 +106,8 @@ mod tests {
     use crate::answer;
 
     #[test]
-    fn nothing_is_white_and_does_not_tint_what_is_beside_it() {
-        // Black that nobody sees, beside red.
+    fn transparent_pixels_are_white_and_do_not_tint_their_neighbours() {
+        // Transparent black beside red.
         let image = RgbaImage::from_fn(1024, 1024, |x, _| {
             if x % 2 == 0 { Rgba([0, 0, 0, 0]) } else { Rgba([255, 0, 0, 255]) }
         });
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_kept_whatever_the_sides_are() {
+    fn a_square_is_cropped_around_the_centre() {
         for (width, height) in [(1, 1), (1, 900), (7999, 3), (513, 1027), (1025, 700)] {
             let (x, y) = (width / 2, height / 2);
             let image = RgbImage::from_fn(width, height, |at, down| {
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_the_largest_picture_of_noise() {
+    fn the_largest_picture_of_noise_fits_into_an_answer() {
         let mut state = 1_u32;
         let mut noise = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,4 +1,4 @@
-//! Where pictures are kept: in the files of a folder, or wherever else `object_store` can.
+//! Storage of pictures: files in a folder, or another backend of `object_store`.
 
 use std::{
     ffi::OsStr,
@@ -27,22 +27,22 @@ use tokio::{
     time::timeout,
 };
 
-/// What is done at once: each takes a thread for a moment, or for as long as the disk does not answer.
+/// Concurrent operations: each occupies a thread, for as long as the disk is unresponsive.
 const OPERATIONS_MAX: usize = 32;
 
-/// Files that are listed in one operation.
+/// Files listed per operation.
 const FILES_A_PAGE: usize = 500;
 
-/// How long something may wait for its turn.
+/// The longest wait for a permit.
 const TURN: Duration = Duration::from_secs(2);
 
-/// How long anybody waits for what is done.
+/// Default timeout of an operation for its caller.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Pictures in an object store, each size by itself.
+/// Pictures in an object store, one object per size.
 pub struct ObjectPictures {
     store: Arc<dyn ObjectStore>,
-    /// Of what is kept in files, their folder.
+    /// The folder, if the store is a file system.
     folder: Option<PathBuf>,
     turns: Arc<Semaphore>,
     deadline: Duration,
@@ -50,23 +50,22 @@ pub struct ObjectPictures {
 }
 
 impl ObjectPictures {
-    /// In that store, which has stored what it has acknowledged. What is done with it is done in the runtime
-    /// that this is called in.
+    /// Uses an object store, whose acknowledged writes must be durable. Operations run on the runtime that this is
+    /// called in.
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
         let turns = Arc::new(Semaphore::new(OPERATIONS_MAX));
         Self { store, folder: None, turns, deadline: DEADLINE, runtime: Handle::current() }
     }
 
-    /// The same, with another time for the store to answer in.
+    /// Sets the timeout of an operation.
     #[must_use]
     pub fn within(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }
 
-    /// In the files of `folder`, which is made for its owner alone if there is none. A file is whole or not
-    /// there, and on the disk, its folder too, before it is acknowledged; what a process that was stopped has
-    /// left unfinished goes when old pictures are looked for. Fails if nothing can be written there. Blocks
-    /// for as long as the disk takes.
+    /// Uses files in `folder`, which is created with mode 0700 if absent. Writes are atomic, and file and folder are
+    /// synced before the write is acknowledged. Temporary files of a killed process are removed when old pictures
+    /// are listed ([`PictureStore::put_before`]). Fails if the folder is not writable. Blocks on the disk.
     pub fn in_folder(folder: &Path) -> io::Result<Self> {
         make(folder)?;
         try_writing(folder)?;
@@ -75,34 +74,35 @@ impl ObjectPictures {
         Ok(Self { folder, ..Self::new(Arc::new(files.with_fsync(true))) })
     }
 
-    /// Whether it could be kept in the files of `folder`; makes nothing that stays.
+    /// Checks that pictures could be stored in `folder`; leaves no file behind.
     pub fn probe(folder: &Path) -> io::Result<()> {
         let is_there = |folder: &&Path| folder.is_dir() || folder.as_os_str().is_empty();
         let there = folder.ancestors().find(is_there).unwrap_or(folder);
         if folder.exists() { try_writing(folder) } else { try_writing(there) }
     }
 
-    /// Does something with the store. Nobody waits for long; what the store does not answer goes on, and
-    /// keeps its turn, so that a store which has stopped answering holds so many threads and no more.
+    /// Runs an operation on the store. The caller waits until the timeout; the operation itself continues and keeps
+    /// its permit, so that an unresponsive store occupies at most [`OPERATIONS_MAX`] threads.
     async fn operate<T: Send + 'static>(
         &self,
         operation: impl Future<Output = object_store::Result<T>> + Send + 'static,
     ) -> Result<T> {
         let turn = timeout(TURN, Arc::clone(&self.turns).acquire_owned()).await;
-        let turn = turn.map_err(|_| Error::unavailable("too much is asked of the pictures"))?;
+        let turn =
+            turn.map_err(|_| Error::unavailable("too many picture operations are waiting"))?;
         let operation = self.runtime.spawn(async move {
             let _turn = turn;
             operation.await
         });
         match timeout(self.deadline, operation).await {
-            // The disk may be full, or away: whatever was asked was not done, or can be done again.
+            // The disk may be full or unavailable. Every operation is safe to retry.
             Ok(Ok(done)) => done.map_err(Error::unavailable),
             Ok(Err(error)) => Err(Error::internal(error)),
-            Err(_) => Err(Error::unavailable("where pictures are kept does not answer")),
+            Err(_) => Err(Error::unavailable("the picture store timed out")),
         }
     }
 
-    /// Removes what was begun before `at` and is not finished, one folder at a time.
+    /// Removes temporary files from before `at`, one folder per operation.
     async fn remove_unfinished(&self, at: SystemTime) -> Result<()> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
         for folder in self.operate(blocking(move || folders(&folder))).await? {
@@ -145,7 +145,7 @@ impl PictureStore for ObjectPictures {
         };
         let removed = self.operate(remove).await;
         if let Err(error) = &removed {
-            tracing::warn!(%id, %error, "a picture that nobody has any more stays for now");
+            tracing::warn!(%id, %error, "cannot remove an unused picture; it stays for now");
         }
         removed
     }
@@ -165,8 +165,8 @@ impl PictureStore for ObjectPictures {
 
 type Listed = BoxStream<'static, object_store::Result<ObjectMeta>>;
 
-/// Of the next files, the names of those that were put before `at`; `None` after the last. Some of a
-/// picture's files may be on another page.
+/// Returns the ids of the next files that were put before `at`; `None` after the last. The files of one picture may
+/// be on different pages.
 async fn next_page(
     listed: Arc<Mutex<Listed>>,
     at: Timestamp,
@@ -184,7 +184,7 @@ async fn next_page(
     Ok(Some(page))
 }
 
-/// What takes a thread for a moment.
+/// Runs blocking file operations on a thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> object_store::Result<T> {
@@ -192,14 +192,14 @@ async fn blocking<T: Send + 'static>(
     done.map_err(|error| object_store::Error::Generic { store: "files", source: error.into() })
 }
 
-/// The folders in this one.
+/// Returns the subfolders of a folder.
 fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
     paths.filter(|path| path.as_ref().map_or(true, |path| path.is_dir())).collect()
 }
 
-/// Removes from a folder what was begun before `at` and is not finished. What is finished meanwhile, or
-/// removed by another process, is not there any more.
+/// Removes the temporary files of a folder from before `at`. A file that is completed or removed meanwhile by another
+/// process is skipped.
 fn remove_unfinished(folder: &Path, at: SystemTime) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let file = entry?.path();
@@ -216,14 +216,13 @@ fn remove_unfinished(folder: &Path, at: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether `LocalFileSystem` has given this name to a picture's file until it is whole. It neither lists nor
-/// removes such files.
+/// Whether this is the name of a temporary file of `LocalFileSystem`, which neither lists nor removes such files.
 fn is_unfinished(name: &OsStr) -> bool {
     let number = name.to_str().and_then(|name| Some(name.split_once(".jpg#")?.1));
     number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// Nothing, where a file is not there.
+/// Turns a not-found error into `nothing`.
 fn absent<T>(error: object_store::Error, nothing: T) -> object_store::Result<T> {
     match error {
         object_store::Error::NotFound { .. } => Ok(nothing),
@@ -231,13 +230,13 @@ fn absent<T>(error: object_store::Error, nothing: T) -> object_store::Result<T> 
     }
 }
 
-/// Makes a folder, and those that it is in. Each is on the disk before this returns.
+/// Creates a folder and its parents, and syncs each parent.
 fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for parent in folder.canonicalize()?.ancestors().skip(1) {
         match fs::File::open(parent) {
             Ok(parent) => parent.sync_all()?,
-            // What may not be read was there before.
+            // An unreadable parent was not created here.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
             Err(error) => return Err(error),
         }
@@ -245,21 +244,21 @@ fn make(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What it writes and removes begins with a dot and has a name of its own: several may try at once, and in
-/// containers that share the folder all of them may be process 1.
+/// Writes and removes a hidden file. Its name is random: several processes may try at once, and in containers that
+/// share the folder each may have process id 1.
 fn try_writing(folder: &Path) -> io::Result<()> {
     let file = folder.join(format!(".tried-{:016x}", rand::random::<u64>()));
     fs::write(&file, b"can this be written?")?;
     fs::remove_file(file)
 }
 
-/// Where a picture is: among 4,096 folders, so that none has millions of files.
+/// Returns the path of a picture, spread over 4,096 folders, so that none has millions of files.
 fn place(id: PictureId, size: PictureSize) -> path::Path {
     let id = id.to_string();
     path::Path::from(format!("{}/{id}-{}.jpg", &id[..3], size.px()))
 }
 
-/// The picture whose file this is; none of a file that is not ours.
+/// Returns the id in the path of a picture; `None` for a foreign file.
 fn named(place: &path::Path) -> Option<PictureId> {
     place.filename()?.split_once('-')?.0.parse().ok()
 }

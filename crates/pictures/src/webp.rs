@@ -1,26 +1,24 @@
-//! A WebP before it is decoded: its decoder believes what chunks say of their lengths, and what frames say
-//! of their sizes.
+//! Checks of a WebP before it is decoded: the decoder trusts the lengths of chunks and the sizes of frames.
 
 use crate::decode::is_too_large;
 
-/// What of a file is WebP, without anything after it; `None` if it is not whole, or if a frame in it is
-/// too large.
+/// Returns the WebP part of a file, without trailing bytes; `None` if it is incomplete, or a frame is too large.
 pub(crate) fn whole(bytes: &[u8]) -> Option<&[u8]> {
     let length = usize::try_from(number(bytes, 4)?).ok()?;
     let file = bytes.get(..length.checked_add(8)?)?;
     are_sound(file.get(12..)?).then_some(file)
 }
 
-/// Whether chunks are whole, and no frame in them too large.
+/// Whether chunks are complete and no frame in them is too large.
 fn are_sound(chunks: &[u8]) -> bool {
     all(chunks, |kind, content| match kind {
-        // A frame of an animation: sixteen bytes of its own, then chunks, of which none is another.
+        // A frame of an animation: a header of sixteen bytes, then chunks without nested frames.
         b"ANMF" => content.get(16..).is_some_and(|inner| all(inner, is_part_sound)),
         _ => is_part_sound(kind, content),
     })
 }
 
-/// Whether anything else is sound, alone or in a frame.
+/// Whether a chunk that is not an animation frame is valid, at top level or in a frame.
 fn is_part_sound(kind: &[u8], content: &[u8]) -> bool {
     match kind {
         b"VP8 " => is_lossy_frame_sound(content),
@@ -29,7 +27,7 @@ fn is_part_sound(kind: &[u8], content: &[u8]) -> bool {
     }
 }
 
-/// Whether chunks are whole, and each of them is as it should be.
+/// Whether chunks are complete and each of them passes `is_sound`.
 fn all(chunks: &[u8], is_sound: impl Fn(&[u8], &[u8]) -> bool) -> bool {
     let mut rest = chunks;
     while !rest.is_empty() {
@@ -42,7 +40,7 @@ fn all(chunks: &[u8], is_sound: impl Fn(&[u8], &[u8]) -> bool) -> bool {
     true
 }
 
-/// The first chunk's kind and content, and what comes after it and its padding.
+/// Splits off the first chunk: its kind, its content, and the rest after its padding.
 fn split(chunks: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let length = usize::try_from(number(chunks, 4)?).ok()?;
     let end = length.checked_add(8)?;
@@ -50,7 +48,7 @@ fn split(chunks: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((chunks.get(..4)?, chunks.get(8..end)?, chunks.get(padded..).unwrap_or_default()))
 }
 
-/// After a tag of three bytes and three that begin a frame, its sides, of 14 bits (RFC 6386).
+/// Checks the sides of a VP8 frame: 14 bits each, after a frame tag and a start code of three bytes each (RFC 6386).
 fn is_lossy_frame_sound(content: &[u8]) -> bool {
     let side = |at: usize| {
         let bytes = [*content.get(at)?, *content.get(at + 1)?];

@@ -1,4 +1,4 @@
-//! Certificates for servers that speak TLS, by an authority made up for the occasion.
+//! TLS certificates for servers, issued by a throw-away authority.
 
 use std::{
     fs,
@@ -11,17 +11,17 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType}
 
 use crate::files::write_secret;
 
-/// The files of an authority and of a certificate that it gave.
+/// The files of an authority and of a server certificate that it issued.
 #[derive(Debug, Clone)]
 pub struct Authority(PathBuf);
 
 impl Authority {
-    /// The files in `folder`.
+    /// Refers to the files in `folder`.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
-    /// Makes them, for servers at these addresses. Fails when a file cannot be written.
+    /// Creates the files, with a certificate for servers at these addresses. Fails if a file cannot be written.
     pub fn make(&self, addresses: impl IntoIterator<Item = IpAddr>) -> Result<()> {
         fs::create_dir_all(&self.0)?;
         let (key, mut params) = (KeyPair::generate()?, CertificateParams::new(Vec::new())?);
@@ -37,22 +37,22 @@ impl Authority {
         write_secret(&self.chain(), &(key.serialize_pem() + &server.pem()))
     }
 
-    /// The authority's own certificate, which clients trust.
+    /// Returns the root certificate, which clients trust.
     pub fn root(&self) -> PathBuf {
         self.file("root.pem")
     }
 
-    /// The servers' certificate.
+    /// Returns the file of the servers' certificate.
     pub fn certificate(&self) -> PathBuf {
         self.file("server.pem")
     }
 
-    /// The servers' key.
+    /// Returns the file of the servers' private key.
     pub fn key(&self) -> PathBuf {
         self.file("server.key")
     }
 
-    /// Both in one file.
+    /// Returns the file with both the key and the certificate.
     pub fn chain(&self) -> PathBuf {
         self.file("server-with-key.pem")
     }

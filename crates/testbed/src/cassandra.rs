@@ -1,4 +1,4 @@
-//! Apache Cassandra, three nodes with fixed tokens, so that all of them start at once in any order.
+//! Apache Cassandra: three nodes with fixed tokens, so that they can start concurrently in any order.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -17,10 +17,10 @@ const POM: &str = include_str!("../cassandra/pom.xml");
 const LOGBACK: &str = include_str!("../cassandra/logback.xml");
 const JVM_ARGUMENTS: &str = include_str!("../cassandra/jvm.args");
 
-/// Virtual nodes a node.
+/// Virtual nodes per node.
 const TOKENS: u32 = 16;
 
-/// Downloads Cassandra, unless it is there.
+/// Downloads Cassandra if it is not in the cache.
 pub(crate) fn download(layout: &Layout) -> Result<()> {
     let libraries = libraries(layout);
     if libraries.join("complete").exists() {
@@ -46,15 +46,14 @@ pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
     Ok(fs::write(folder.join("jvm.args"), JVM_ARGUMENTS)?)
 }
 
-/// Has a node be one that the others may meet at, when it starts the next time: one that is not ends by
-/// itself where nobody is up before it.
+/// Makes a node a seed from its next start on: a node that is not a seed exits if no seed is up.
 pub(crate) fn make_seed(layout: &Layout, member: Member) -> Result<()> {
     let joining = format!("initial_token: {}\nauto_bootstrap: false\n", tokens(member));
     configure(layout, member, &joining, |_| true)
 }
 
-/// Takes away all that a node has stored, and has it fetch from the others what it is to have: it is no
-/// seed any more, for a seed would not ask.
+/// Deletes a node's data and configures it to bootstrap from the other nodes. It is no longer a seed, because a seed
+/// does not bootstrap.
 pub(crate) fn lose_disk(layout: &Layout, member: Member) -> Result<()> {
     let folder = layout.folder(member);
     for lost in ["data", "commitlog", "hints", "caches", "cdc"] {
@@ -95,13 +94,13 @@ fn configure(
     Ok(fs::write(folder.join("cassandra.yaml"), settings)?)
 }
 
-/// How a node is started in the place of itself, of which nothing is left.
+/// Returns the command that starts a node without data as a replacement of itself.
 pub(crate) fn replacement(layout: &Layout, member: Member) -> Command {
     let replaces = format!("-Dcassandra.replace_address_first_boot={}", layout.ip(member));
     server(layout, member, &[replaces])
 }
 
-/// How a node is started, with these options of Java besides.
+/// Returns the command that starts a node, with additional Java options.
 pub(crate) fn server(layout: &Layout, member: Member, options: &[String]) -> Command {
     let (folder, libraries) = (layout.folder(member), libraries(layout));
     let (folder, libraries) = (folder.display(), libraries.display());
@@ -115,7 +114,7 @@ pub(crate) fn server(layout: &Layout, member: Member, options: &[String]) -> Com
         format!("-Dlogback.configurationFile={folder}/logback.xml"),
         format!("-Dcassandra.logdir={folder}"),
         format!("-Dcassandra.storagedir={folder}"),
-        // Where the libraries are unpacked that it brings.
+        // Bundled native libraries are unpacked here.
         format!("-Djava.io.tmpdir={folder}"),
         format!("-Dcassandra.jmx.local.port={}", layout.local_port(member)),
     ]);
@@ -132,7 +131,7 @@ fn libraries(layout: &Layout) -> PathBuf {
     layout.cache().join("cassandra")
 }
 
-/// A node's tokens, evenly interleaved with the others'.
+/// Returns a node's tokens, evenly interleaved with those of the other nodes.
 fn tokens(member: Member) -> String {
     let nodes = u32::from(Kind::Cassandra.count());
     let token = |index: u32| {

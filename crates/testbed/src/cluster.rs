@@ -1,4 +1,4 @@
-//! The cluster as a whole.
+//! The cluster: starting, stopping and breaking its processes.
 
 use std::{
     fs,
@@ -23,23 +23,23 @@ use crate::{
     web::{self, Witness},
 };
 
-/// How long a process may take to be ready.
+/// Timeout for a process to be ready.
 const START: Duration = Duration::from_mins(3);
 
-/// How nice a process is while it starts that has much to do then.
+/// The niceness of a process with an expensive start, while it starts.
 const STARTING: i32 = 5;
 
-/// How long one may take that first has to fetch all that it lost: it settles every transaction that may
-/// be open before, which takes a minute and more beside a load.
+/// Timeout for a Cassandra node that bootstraps: it first settles every transaction that may be open, which takes a
+/// minute and more under load.
 const REPLACEMENT: Duration = Duration::from_mins(5);
 
-/// How long one may take to end by itself.
+/// Timeout for a process to end by itself.
 const END: Duration = Duration::from_secs(10);
 
-/// Where web processes that write behind have their links: a keyspace has one mode for ever.
+/// The keyspace of web processes with write-behind: the mode of a keyspace never changes.
 const KEYSPACE_BEHIND: &str = "lodge_later";
 
-/// A cluster, up or not.
+/// A cluster, whether it is up or down.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     layout: Layout,
@@ -47,81 +47,80 @@ pub struct Cluster {
     deployment: Deployment,
 }
 
-/// What the web processes are told.
+/// The configuration of the web processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deployment {
-    /// To claim, and to store what they acknowledge before.
+    /// Mode `claim`, write-through.
     #[default]
     WriteThrough,
-    /// To replace, and to store later; everything is in a keyspace of its own.
+    /// Mode `replace`, write-behind, in a keyspace of its own.
     WriteBehind,
 }
 
 impl Cluster {
-    /// The cluster at a place, with this Lodge as its web processes.
+    /// Creates the handle of a cluster whose web processes run the binary `lodge`.
     pub fn new(layout: Layout, lodge: impl Into<PathBuf>) -> Self {
         Self { layout, lodge: lodge.into(), deployment: Deployment::default() }
     }
 
-    /// The same cluster, with web processes that are deployed so.
+    /// Returns the same cluster with another configuration of its web processes.
     #[must_use]
     pub fn deployed(&self, deployment: Deployment) -> Self {
         Self { deployment, ..self.clone() }
     }
 
-    /// The cluster of a checkout of Lodge, with the Lodge that was built there in release mode.
+    /// Returns the cluster of a checkout, with the release binary that was built there.
     pub fn of(workspace: &Path) -> Self {
         Self::new(Layout::of(workspace), workspace.join("target/release/lodge"))
     }
 
-    /// The same, if all of it that is wanted is up. Fails when one of `wanted` is down; it says how the
-    /// cluster is brought up.
+    /// As [`Self::of`], but fails if one of `wanted` is down; the error says how to start the cluster.
     pub fn up_with(workspace: &Path, wanted: impl IntoIterator<Item = Member>) -> Result<Self> {
         let cluster = Self::of(workspace);
         for member in wanted {
             if cluster.pid(member).is_none() {
-                bail!("{member} is down: cargo xtask cluster up");
+                bail!("{member} is down; run `cargo xtask cluster up`");
             }
         }
         Ok(cluster)
     }
 
-    /// What its web processes are told.
+    /// Returns the configuration of the web processes.
     pub fn deployment(&self) -> Deployment {
         self.deployment
     }
 
-    /// The Lodge that its web processes are.
+    /// Returns the binary of the web processes.
     pub fn lodge(&self) -> &Path {
         &self.lodge
     }
 
-    /// Where everything is.
+    /// Returns the folders and addresses of the cluster.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Brings up what is not, and waits until all of it can be used. Fails when something cannot be
-    /// downloaded or started, or is not ready in three minutes; its log says why.
+    /// Starts all processes that are down and waits until the cluster is usable. Fails if a download or a start
+    /// fails, or a process is not ready within three minutes; the error ends with its log.
     pub fn up(&self) -> Result<()> {
         cassandra::download(&self.layout)?;
         self.prepare(Member::all())?;
         self.start_all(Member::all())?;
-        wait_until("the sentinels' meeting", START, || redis::can_fail_over(&self.layout))?;
+        wait_until("sentinel discovery", START, || redis::can_fail_over(&self.layout))?;
         self.wait_balanced()
     }
 
-    /// Brings up these alone, which need no other. Fails as [`Self::up`] does.
+    /// Starts only these processes, which must not depend on others. Fails as [`Self::up`] does.
     pub fn up_alone(&self, members: &[Member]) -> Result<()> {
         self.prepare(members.iter().copied())?;
         self.start_all(members.iter().copied())
     }
 
-    /// Starts those that are down, and waits until they are ready. Fails when one is not ready in three
-    /// minutes; its log says why.
+    /// Starts the processes that are down and waits until they are ready. Fails if one is not ready within three
+    /// minutes; the error ends with its log.
     pub fn start_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
         let members: Vec<Member> = members.into_iter().collect();
-        // A Redis server asks the sentinels who is master; the web processes need all others.
+        // A Redis server asks the sentinels for the master; the web processes need all other servers.
         let order = |member: &Member| match member.kind {
             Kind::Sentinel => 0,
             Kind::Web => 2,
@@ -142,8 +141,8 @@ impl Cluster {
         members.iter().try_for_each(|member| self.wait_ready(*member, START))
     }
 
-    /// Ends the web processes, however they are deployed, and starts those of this cluster. Fails when one
-    /// does not end in 10 s, or is not ready in three minutes; its log says why.
+    /// Stops the running web processes and starts them with this cluster's configuration. Fails if one does not end
+    /// within 10 s or is not ready within three minutes; the error ends with its log.
     pub fn restart_webs(&self) -> Result<()> {
         for process in Member::of(Kind::Web).filter_map(|web| self.tracked(web)) {
             process.signal(Signal::TERM)?;
@@ -153,19 +152,19 @@ impl Cluster {
         self.wait_balanced()
     }
 
-    /// Waits until the balancer knows of a web process that is up.
+    /// Waits until the load balancer has a live web process.
     fn wait_balanced(&self) -> Result<()> {
         let balancer = self.layout.address(Member { kind: Kind::Haproxy, number: 1 });
-        wait_until("the balancer's first checks", START, || web::is_well(balancer, "/"))
+        wait_until("the load balancer's first health checks", START, || web::is_well(balancer, "/"))
     }
 
-    /// Starts a Lodge that has nothing but the store. Fails when it is not ready in 30 s.
+    /// Starts a Lodge process without caches and queues. Fails if it is not ready within 30 s.
     pub fn witness(&self) -> Result<Witness> {
         Witness::start(&self.layout, Witness::MEMBER, self.web(Witness::MEMBER))
     }
 
-    /// Ends every process and removes the cluster's folder. Fails when a process withstands SIGKILL, or the
-    /// folder cannot be removed.
+    /// Stops every process and removes the cluster's folder. Fails if a process survives SIGKILL or the folder
+    /// cannot be removed.
     pub fn down(&self) -> Result<()> {
         self.mend()?;
         let names =
@@ -173,7 +172,7 @@ impl Cluster {
         let running: Vec<Tracked> =
             names.filter_map(|name| Tracked::find(&self.layout.record(&name))).collect();
         for process in running.iter().rev() {
-            // A stopped process would not hear of it.
+            // A stopped process does not receive SIGTERM before SIGCONT.
             process.signal(Signal::CONT)?;
             process.signal(Signal::TERM)?;
         }
@@ -186,41 +185,41 @@ impl Cluster {
         remove(self.layout.root())
     }
 
-    /// The process id of one that runs.
+    /// Returns the process id; `None` if the process is down.
     pub fn pid(&self, member: Member) -> Option<u32> {
         self.tracked(member).map(Tracked::pid)
     }
 
-    /// Starts one that is down, and waits until it is ready. Fails when it runs already, the cluster was
-    /// never up, or it is not ready in three minutes.
+    /// Starts a process and waits until it is ready. Fails if it runs already, the cluster was never up, or it is not
+    /// ready within three minutes.
     pub fn start(&self, member: Member) -> Result<()> {
         self.start_as(member, self.command(member), START)
     }
 
-    /// Starts a Redis server that is down as what it was, though another may be master now: no sentinel is
-    /// asked. Fails as [`Self::start`] does.
+    /// Starts a Redis server in its former role without asking the sentinels, even if another server is master now.
+    /// Fails as [`Self::start`] does.
     pub fn start_plainly(&self, redis: Member) -> Result<()> {
         self.start_as(redis, redis::plain_server(&self.layout, redis), START)
     }
 
-    /// Takes away what a Cassandra node that is down has stored. Fails when its files cannot be removed.
+    /// Deletes the data of a Cassandra node that is down. Fails if its files cannot be removed.
     pub fn lose_disk(&self, node: Member) -> Result<()> {
         cassandra::lose_disk(&self.layout, node)
     }
 
-    /// Starts a Cassandra node that has lost its disk; the others give it what it is to have. Fails as
-    /// [`Self::start`] does, but after five minutes.
+    /// Starts a Cassandra node that has lost its disk; it bootstraps from the other nodes. Fails as [`Self::start`]
+    /// does, but after five minutes.
     pub fn replace(&self, node: Member) -> Result<()> {
         self.start_as(node, cassandra::replacement(&self.layout, node), REPLACEMENT)?;
         cassandra::make_seed(&self.layout, node)
     }
 
-    /// Kills one with SIGKILL. Fails when it is down.
+    /// Kills a process with SIGKILL. Fails if it is down.
     pub fn kill(&self, member: Member) -> Result<()> {
         self.kill_all([member])
     }
 
-    /// Kills several at once. Fails when one of them is down; then all live.
+    /// Kills several processes at once. If one of them is down, fails and kills none.
     pub fn kill_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
         let processes = members.into_iter().map(|member| self.running(member));
         let processes: Vec<Tracked> = processes.collect::<Result<_>>()?;
@@ -228,37 +227,37 @@ impl Cluster {
         processes.iter().try_for_each(|process| process.wait_gone(END))
     }
 
-    /// Makes one hang with SIGSTOP. Fails when it is down.
+    /// Suspends a process with SIGSTOP. Fails if it is down.
     pub fn pause(&self, member: Member) -> Result<()> {
         self.running(member)?.signal(Signal::STOP)
     }
 
-    /// Lets one that hangs go on. Fails when it is down.
+    /// Resumes a suspended process with SIGCONT. Fails if it is down.
     pub fn resume(&self, member: Member) -> Result<()> {
         self.running(member)?.signal(Signal::CONT)
     }
 
-    /// The Redis master, as the sentinels say.
+    /// Returns the Redis master that the sentinels report.
     pub fn redis_master(&self) -> Option<Member> {
         let address = redis::master(&self.layout)?;
         Member::of(Kind::Redis).find(|member| self.layout.address(*member) == address)
     }
 
-    /// The RabbitMQ node that leads the queue of what is to be stored later. Fails when there is no such
-    /// queue, or no node says who leads it.
+    /// Returns the RabbitMQ node that leads the write-behind queue. Fails if the queue does not exist or no node
+    /// reports its leader.
     pub fn queue_leader(&self) -> Result<Member> {
         rabbitmq::leader(&self.layout, &format!("{KEYSPACE_BEHIND}.links"))
     }
 
-    /// Empties Redis. Fails when no master is known, or it does not obey.
+    /// Runs FLUSHALL on the Redis master. Fails if no master is known or the command fails.
     pub fn flush_redis(&self) -> Result<()> {
         redis::flush(&self.layout)
     }
 
-    /// Waits until Redis can take the next failure of a master: a failed failover, or a stop of the
-    /// sentinels, leaves them idle for up to half a minute. Fails when it takes three minutes.
+    /// Waits until Redis can fail over again: after a failed failover or a suspension the sentinels are inactive for
+    /// up to half a minute. Fails after three minutes.
     pub fn wait_settled(&self) -> Result<()> {
-        wait_until("Redis' coming to rest", START, || redis::is_settled(&self.layout))
+        wait_until("recovery of Redis replication", START, || redis::is_settled(&self.layout))
     }
 
     fn tracked(&self, member: Member) -> Option<Tracked> {
@@ -271,7 +270,7 @@ impl Cluster {
 
     fn start_as(&self, member: Member, command: Command, patience: Duration) -> Result<()> {
         if self.pid(member).is_some() {
-            bail!("{member} is up");
+            bail!("{member} is already up");
         }
         self.launch(member, command)?;
         self.wait_ready(member, patience)
@@ -282,13 +281,13 @@ impl Cluster {
         if member.kind == Kind::Rabbitmq {
             rabbitmq::start_epmd(layout)?;
         }
-        // Where a crash leaves its dump.
+        // Crash dumps are written to the working directory.
         command.current_dir(layout.folder(member));
         let name = member.to_string();
         let process = Tracked::start(&mut command, &layout.log(&name), &layout.record(&name))
-            .with_context(|| format!("{member} cannot be started; is the cluster up?"))?;
+            .with_context(|| format!("cannot start {member}; is the cluster up?"))?;
         if matches!(member.kind, Kind::Cassandra | Kind::Rabbitmq) {
-            // On a machine of its own it would take nobody's processor while it starts.
+            // In production it has a machine of its own; here its start must not slow down other processes.
             process.set_niceness(STARTING);
         }
         Ok(())
@@ -333,16 +332,16 @@ impl Cluster {
         };
         let waited = wait_until(&member.to_string(), patience, &mut ready_or_dead);
         if died {
-            bail!("{member} ended at once; its log ends: {}", end_of(&log));
+            bail!("{member} exited during its start; end of its log: {}", end_of(&log));
         }
-        waited.with_context(|| format!("its log ends: {}", end_of(&log)))?;
+        waited.with_context(|| format!("end of its log: {}", end_of(&log)))?;
         if let Some(process) = self.tracked(member) {
             process.set_niceness(0);
         }
         Ok(())
     }
 
-    /// Makes the folders, secrets and configurations of those that have none.
+    /// Creates missing folders, secrets and configurations.
     fn prepare(&self, members: impl Iterator<Item = Member>) -> Result<()> {
         let layout = &self.layout;
         for folder in ["log", "run", "secrets"] {
@@ -371,13 +370,13 @@ impl Cluster {
                 Kind::Haproxy => haproxy::prepare(layout, member),
                 Kind::Web => Ok(()),
             }
-            .with_context(|| format!("{member} cannot be configured"))?;
+            .with_context(|| format!("cannot configure {member}"))?;
         }
         Ok(())
     }
 }
 
-/// The last lines of a log.
+/// Returns the last 2,000 bytes of a log.
 fn end_of(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[text.len().saturating_sub(2_000)..]).into_owned();

@@ -1,4 +1,4 @@
-//! Cutting one web process off from Redis, by packet rules in a chain of the cluster's own.
+//! Network partition between one web process and Redis, by iptables rules in a chain of the cluster.
 
 use std::process::Command;
 
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl Cluster {
-    /// Drops whatever a web process sends to the hosts of Redis and its sentinels, until [`Self::mend`]. Fails
-    /// without root and iptables.
+    /// Drops all packets from a web process to the hosts of Redis and its sentinels, until [`Self::mend`]. Needs root
+    /// and iptables.
     pub fn cut_from_redis(&self, web: Member) -> Result<()> {
         let layout = self.layout();
         let (chain, network) = (layout.chain(), layout.network(Kind::Redis));
@@ -22,14 +22,14 @@ impl Cluster {
         rule(&["-I", "OUTPUT", "-j", &chain])
     }
 
-    /// Takes every rule away again, if there are any. Fails when one cannot be removed.
+    /// Removes all rules, if any. Fails if one cannot be removed.
     pub fn mend(&self) -> Result<()> {
         let chain = self.layout().chain();
         let is_there = rustix::process::geteuid().is_root() && rule(&["-nL", &chain]).is_ok();
         if !is_there {
             return Ok(());
         }
-        // The chain may have been made and not yet joined.
+        // The chain may exist without a jump to it.
         let _ = rule(&["-D", "OUTPUT", "-j", &chain]);
         rule(&["-F", &chain])?;
         rule(&["-X", &chain])

@@ -1,25 +1,24 @@
-//! How much tests repeat.
+//! The depth of tests: how often they repeat.
 
-/// The setting of it.
+/// The environment variable of the test depth.
 pub const DEPTH: &str = "LODGE_TEST_DEPTH";
-/// Its value for tests that have hours.
+/// The value of [`DEPTH`] for nightly runs, which may take hours.
 pub const NIGHTLY: &str = "nightly";
 
-/// Returns `nightly` where `LODGE_TEST_DEPTH` is `nightly`, else `always`: how often a test repeats what it
-/// tries.
+/// Returns `nightly` if `LODGE_TEST_DEPTH` is `nightly`, else `always`: for example a number of repetitions.
 ///
 /// # Panics
 ///
-/// Where the setting has another value.
+/// If the variable has another value.
 pub fn by_depth<T>(always: T, nightly: T) -> T {
     if is_nightly() { nightly } else { always }
 }
 
-/// Whether tests have hours.
+/// Whether this is a nightly run.
 ///
 /// # Panics
 ///
-/// Where the setting has another value.
+/// If the variable has another value.
 #[expect(clippy::panic, reason = "a test of unknown depth proves nothing")]
 pub fn is_nightly() -> bool {
     match std::env::var(DEPTH).as_deref() {

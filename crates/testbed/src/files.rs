@@ -1,4 +1,4 @@
-//! Files that are secret, and folders that are copied or gone.
+//! Writing secret files; copying and removing folders.
 
 use std::{
     fs,
@@ -12,23 +12,23 @@ use anyhow::{Context as _, Result};
 
 use crate::process::run;
 
-/// Writes what only its owner may read.
+/// Writes a file with mode 0600.
 pub(crate) fn write_secret(file: &Path, text: &str) -> Result<()> {
     let mut options = fs::File::options();
     let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(file)?;
     Ok(file.write_all(text.as_bytes())?)
 }
 
-/// Copies all that is in a folder into another one.
+/// Copies the contents of a folder into another folder.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     run(Command::new("cp").arg("-rT").arg(from).arg(to))
 }
 
-/// Removes a folder, if it is there.
+/// Removes a folder if it exists.
 pub(crate) fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("{} cannot be removed", folder.display()))
+            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
         }
         _ => Ok(()),
     }

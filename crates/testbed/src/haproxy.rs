@@ -9,8 +9,8 @@ use crate::{
     member::{Kind, Member},
 };
 
-/// Writes its configuration: a dead process is out in half a second, a hung one in two. What it was asked
-/// is asked elsewhere; what it was told is broken off, because nobody knows whether it was done.
+/// Writes the configuration: a dead process is taken out in half a second, a hung one in two. Its GETs are retried on
+/// another process; its writes are aborted, because their outcome is unknown.
 pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
     let servers = |options: fn(Member) -> String| -> String {
         let line = |web| format!("  server {web} {} {}\n", layout.address(web), options(web));
@@ -33,7 +33,7 @@ pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
     Ok(fs::write(layout.folder(member).join("haproxy.cfg"), text)?)
 }
 
-/// How it is started.
+/// Returns the command that starts HAProxy.
 pub(crate) fn server(layout: &Layout, member: Member) -> Command {
     let mut command = Command::new("/usr/sbin/haproxy");
     command.arg("-db").arg("-f").arg(layout.folder(member).join("haproxy.cfg"));

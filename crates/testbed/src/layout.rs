@@ -1,4 +1,4 @@
-//! Where everything is: folders and addresses.
+//! Folders and addresses of a cluster.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::{
     member::{Kind, Member},
 };
 
-/// A cluster's folder and its block of loopback addresses, so that several can be up at once.
+/// A cluster's folder and its block of loopback addresses. Clusters in different blocks can run at the same time.
 #[derive(Debug, Clone)]
 pub struct Layout {
     root: PathBuf,
@@ -23,45 +23,44 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The cluster of a checkout of Lodge at `workspace`, on 127.77.*.* unless `TESTBED_BLOCK` has
-    /// another number, so that several can be up at once.
+    /// Returns the layout of the checkout at `workspace`, on 127.77.*.* unless `TESTBED_BLOCK` sets another block.
     pub fn of(workspace: &Path) -> Self {
         Self::in_block(workspace, Self::wanted_block().unwrap_or(77))
     }
 
-    /// The cluster of a checkout of Lodge at `workspace`, on 127.`block`.*.*.
+    /// Returns the layout of the checkout at `workspace`, on 127.`block`.*.*.
     pub fn in_block(workspace: &Path, block: u8) -> Self {
         let folder = workspace.join("target/testbed");
         let root = folder.join(format!("cluster-{block}"));
         Self { root, cache: folder.join("cache"), block }
     }
 
-    /// The block of addresses that `TESTBED_BLOCK` asks for.
+    /// Returns the block of addresses in `TESTBED_BLOCK`; `None` if it is unset or not a number up to 255.
     pub fn wanted_block() -> Option<u8> {
         std::env::var("TESTBED_BLOCK").ok()?.parse().ok()
     }
 
-    /// Its block of addresses.
+    /// Returns the cluster's block of addresses.
     pub fn block(&self) -> u8 {
         self.block
     }
 
-    /// The folder that holds all of the cluster's state.
+    /// Returns the folder with all of the cluster's state.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where downloads and what is made once are kept.
+    /// Returns the folder for downloads and templates, shared by all clusters of the checkout.
     pub fn cache(&self) -> &Path {
         &self.cache
     }
 
-    /// A database server.
+    /// Returns a MariaDB server of the cluster.
     pub fn mariadb(&self, member: Member) -> Mariadb {
         Mariadb::new(self.folder(member), self.address(member))
     }
 
-    /// The folder of one process.
+    /// Returns the folder of a process.
     pub fn folder(&self, member: Member) -> PathBuf {
         self.root.join(member.to_string())
     }
@@ -74,7 +73,7 @@ impl Layout {
         self.root.join("run").join(name)
     }
 
-    /// The address that a process listens on for its clients.
+    /// Returns the address on which a process serves its clients.
     pub fn address(&self, member: Member) -> SocketAddr {
         let port = match member.kind {
             Kind::Redis => 6379,
@@ -87,10 +86,10 @@ impl Layout {
         SocketAddr::new(self.ip(member), port)
     }
 
-    /// The address of a process's host, as it were.
+    /// Returns the loopback address that stands for a process's host.
     pub fn ip(&self, member: Member) -> IpAddr {
         let net = match member.kind {
-            // A sentinel stands beside each server, as it would on a host of its own.
+            // Each sentinel shares the address of a server, as on a real host.
             Kind::Redis | Kind::Sentinel => 1,
             Kind::Cassandra => 2,
             Kind::Rabbitmq => 3,
@@ -101,8 +100,8 @@ impl Layout {
         Ipv4Addr::new(127, self.block, net, member.number).into()
     }
 
-    /// A port that no other process of any cluster has, for what cannot be told another address than
-    /// 127.0.0.1, or looks for itself on all of them.
+    /// Returns a port that is unique over all clusters, for a program that can only use 127.0.0.1, or that looks for
+    /// its own port on all addresses.
     pub(crate) fn local_port(&self, member: Member) -> u16 {
         let kind = match member.kind {
             Kind::Rabbitmq => 3,
@@ -112,46 +111,46 @@ impl Layout {
         20_000 + 10 * u16::from(self.block) + kind + u16::from(member.number)
     }
 
-    /// The port of Erlang's name server, which listens on 127.0.0.1 as well, whatever it is told.
+    /// Returns the port of Erlang's name server (epmd), which always listens on 127.0.0.1, too.
     pub(crate) fn epmd_port(&self) -> u16 {
         4_292 + u16::from(self.block)
     }
 
-    /// The group that a web process runs in, if root starts it, so that its packets can be told from
-    /// those of others: they all leave from one address.
+    /// Returns the group id of a web process if root starts it. iptables distinguishes the packets of the web processes
+    /// by group, because they all have the same source address.
     pub(crate) fn group(&self, web: Member) -> u32 {
         u32::from(self.local_port(web))
     }
 
-    /// The addresses of one kind, as a network.
+    /// Returns the network of the addresses of one kind.
     pub(crate) fn network(&self, kind: Kind) -> String {
         format!("{}/24", self.ip(Member { kind, number: 0 }))
     }
 
-    /// The name of the chain of packet rules that is this cluster's own.
+    /// Returns the name of the cluster's iptables chain.
     pub(crate) fn chain(&self) -> String {
         format!("LODGE-{}", self.block)
     }
 
-    /// Where a web process answers with its metrics.
+    /// Returns the address of a web process for metrics and health checks.
     pub fn ops(&self, web: Member) -> SocketAddr {
         SocketAddr::new(self.ip(web), 9090)
     }
 
-    /// The addresses of all of a kind.
+    /// Returns the addresses of all processes of a kind.
     pub fn addresses(&self, kind: Kind) -> Vec<SocketAddr> {
         Member::of(kind).map(|member| self.address(member)).collect()
     }
 
-    /// The file that holds the password of Redis, RabbitMQ or MariaDB.
+    /// Returns the file with the password of Redis, RabbitMQ or MariaDB.
     pub fn secret_file(&self, kind: Kind) -> PathBuf {
         self.root.join("secrets").join(Member { kind, number: 1 }.to_string())
     }
 
-    /// The settings, as environment variables, of a Lodge that keeps its links on this cluster.
+    /// Returns the settings, as environment variables, of a Lodge process that stores its links on this cluster.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         vec![
-            // Accounts are kept in a data folder, of which none is shared here.
+            // Accounts would need a shared data folder.
             ("LODGE_APPS", "links".to_owned()),
             ("LODGE_LINKS_STORE", "cassandra".to_owned()),
             ("LODGE_CASSANDRA_NODES", self.list(Kind::Cassandra)),
@@ -161,7 +160,7 @@ impl Layout {
         ]
     }
 
-    /// What there is to set more for writes that are stored later.
+    /// Returns the additional settings for write-behind.
     pub fn settings_behind(&self) -> Vec<(&'static str, String)> {
         vec![
             ("LODGE_LINKS_MODE", "replace".to_owned()),
@@ -171,7 +170,7 @@ impl Layout {
         ]
     }
 
-    /// The addresses of all of a kind, with commas between.
+    /// Returns the addresses of all processes of a kind, separated by commas.
     fn list(&self, kind: Kind) -> String {
         let addresses: Vec<_> = self.addresses(kind).iter().map(ToString::to_string).collect();
         addresses.join(",")
@@ -181,19 +180,19 @@ impl Layout {
         self.secret_file(kind).display().to_string()
     }
 
-    /// The certificates of the nodes that speak TLS.
+    /// Returns the certificates of the nodes with TLS.
     pub fn authority(&self) -> Authority {
         Authority::at(self.root.join("secrets"))
     }
 
-    /// Where a RabbitMQ node listens for those who speak TLS.
+    /// Returns the TLS address of a RabbitMQ node.
     pub fn tls_address(&self, member: Member) -> SocketAddr {
         SocketAddr::new(self.ip(member), 5671)
     }
 
-    /// The password of Redis, RabbitMQ or MariaDB. Fails when the cluster was never up.
+    /// Reads the password of Redis, RabbitMQ or MariaDB. Fails if the cluster was never up.
     pub fn secret(&self, kind: Kind) -> Result<String> {
         let file = self.secret_file(kind);
-        fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
     }
 }

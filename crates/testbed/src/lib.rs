@@ -1,6 +1,6 @@
-//! A real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, HAProxy and
-//! Lodge's own web processes, from packages, with no container. All of its state is under one folder, and every
-//! process is known by its id and start time, so that a later command, or another program, finds it.
+//! A local cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, HAProxy and Lodge's
+//! web processes, from packages, without containers. All of its state is in one folder. Every process is recorded by
+//! its id and start time, so that a later command or another program finds it.
 
 mod authority;
 mod cassandra;

@@ -15,10 +15,10 @@ use crate::{
     process::{listens, run},
 };
 
-/// The user of Lodge.
+/// The user as which Lodge connects.
 pub const USER: &str = "lodge";
 
-/// A server: its files are in a folder of its own.
+/// A MariaDB server with its files in one folder.
 #[derive(Debug, Clone)]
 pub struct Mariadb {
     folder: PathBuf,
@@ -26,19 +26,19 @@ pub struct Mariadb {
 }
 
 impl Mariadb {
-    /// The server with its files in `folder`.
+    /// Refers to the server with its files in `folder`.
     pub fn new(folder: impl Into<PathBuf>, address: SocketAddr) -> Self {
         Self { folder: folder.into(), address }
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Makes its files, from those that an installation leaves, which are made once and kept in `cache`. At
-    /// each start the server sees to it that the user [`USER`] has `password` and may do everything with
-    /// databases whose names begin with `lodge`. Fails when MariaDB cannot be installed there.
+    /// Creates the server's files from a fresh installation, which is created once and cached in `cache`. At each start
+    /// the server creates the user [`USER`], if absent, with `password` and all privileges on databases whose names
+    /// begin with `lodge`. Fails if the installation fails.
     pub fn prepare(&self, cache: &Path, password: &str, tls: Option<&Authority>) -> Result<()> {
         let template = template(cache)?;
         fs::create_dir_all(&self.folder)?;
@@ -52,7 +52,7 @@ impl Mariadb {
             )
         });
         let (data, folder) = (self.data(), self.folder.display());
-        // Paths of sockets are short: this one is relative to the data.
+        // The length of socket paths is limited: this one is relative to the data folder.
         let text = format!(
             "[mariadbd]\ndatadir = {}\nsocket = socket\npid_file = pid\n\
              bind_address = {}\nport = {}\nskip_name_resolve\ninit_file = {folder}/init.sql\n\
@@ -72,7 +72,7 @@ impl Mariadb {
         Ok(fs::write(self.folder.join("init.sql"), init)?)
     }
 
-    /// How it is started.
+    /// Returns the command that starts the server.
     pub fn command(&self) -> Command {
         let mut command = Command::new("/usr/sbin/mariadbd");
         command.arg(format!("--defaults-file={}", self.folder.join("my.cnf").display()));
@@ -82,7 +82,7 @@ impl Mariadb {
         command
     }
 
-    /// Whether it takes connections.
+    /// Whether it accepts connections.
     pub fn is_ready(&self) -> bool {
         listens(self.address)
     }
@@ -92,13 +92,13 @@ impl Mariadb {
     }
 }
 
-/// The files of a server that was installed and never started.
+/// Returns the folder of a server that was installed and never started; installs it if absent.
 fn template(cache: &Path) -> Result<PathBuf> {
     let template = cache.join("mariadb");
     if template.exists() {
         return Ok(template);
     }
-    // Made under a name of its own first: several processes may want it at once.
+    // Installed under a unique name first: several processes may install at once.
     let own = cache.join(format!("mariadb-{}", std::process::id()));
     fs::create_dir_all(&own)?;
     let mut install = Command::new("mariadb-install-db");

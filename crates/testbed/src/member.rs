@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use anyhow::{Context, Error, Result};
 
-/// What a process is.
+/// The kind of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A Redis server.
@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order in which they are started.
+    /// All kinds, in start order.
     pub const ALL: [Self; 7] = [
         Self::Redis,
         Self::Sentinel,
@@ -35,7 +35,7 @@ impl Kind {
         Self::Web,
     ];
 
-    /// How many processes there are of it.
+    /// Returns the number of processes of this kind.
     pub const fn count(self) -> u8 {
         match self {
             Self::Mariadb | Self::Haproxy => 1,
@@ -59,19 +59,19 @@ impl Kind {
 /// One process of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Member {
-    /// What it is.
+    /// The kind of the process.
     pub kind: Kind,
-    /// 1, 2, 3, … among its kind.
+    /// The number within its kind, from 1 on.
     pub number: u8,
 }
 
 impl Member {
-    /// All of them, in the order in which they are started.
+    /// Returns all processes, in start order.
     pub fn all() -> impl Iterator<Item = Self> {
         Kind::ALL.into_iter().flat_map(Self::of)
     }
 
-    /// Those of one kind.
+    /// Returns the processes of one kind.
     pub fn of(kind: Kind) -> impl Iterator<Item = Self> {
         (1..=kind.count()).map(move |number| Self { kind, number })
     }
@@ -88,7 +88,7 @@ impl FromStr for Member {
     fn from_str(name: &str) -> Result<Self> {
         Self::all().find(|member| member.to_string() == name).with_context(|| {
             let names: Vec<String> = Self::all().map(|member| member.to_string()).collect();
-            format!("{name} is none of {}", names.join(", "))
+            format!("unknown process {name}; must be one of {}", names.join(", "))
         })
     }
 }

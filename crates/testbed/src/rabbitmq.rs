@@ -1,4 +1,4 @@
-//! RabbitMQ, three nodes in one cluster.
+//! RabbitMQ: three nodes in one cluster.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command, time::Duration};
 
@@ -10,10 +10,10 @@ use crate::{
     process::{self, Tracked, wait_until},
 };
 
-/// Erlang's name server, which outlives the nodes that ask it.
+/// Erlang's name server, which outlives the nodes that use it.
 pub(crate) const EPMD: &str = "epmd";
 
-/// Where the package keeps its scripts; the ones on the `PATH` change the user.
+/// The folder of the package's scripts; those on the `PATH` switch the user.
 const SCRIPTS: &str = "/usr/lib/rabbitmq/bin";
 
 const USER: &str = "lodge";
@@ -49,7 +49,7 @@ pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
     Ok(())
 }
 
-/// Starts the name server, unless it runs.
+/// Starts the name server if it is down.
 pub(crate) fn start_epmd(layout: &Layout) -> Result<()> {
     let record = layout.record(EPMD);
     if Tracked::find(&record).is_some() {
@@ -65,7 +65,7 @@ pub(crate) fn start_epmd(layout: &Layout) -> Result<()> {
     wait_until("epmd", Duration::from_secs(5), || process::listens(address))
 }
 
-/// How a node is started.
+/// Returns the command that starts a node.
 pub(crate) fn server(layout: &Layout, member: Member) -> Command {
     let folder = layout.folder(member);
     let mut command = script(layout, member, "rabbitmq-server");
@@ -81,12 +81,12 @@ pub(crate) fn server(layout: &Layout, member: Member) -> Command {
         .env("RABBITMQ_LOG_BASE", folder.join("log"))
         .env("RABBITMQ_PID_FILE", folder.join("pid"))
         .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", erlang)
-        // The script becomes the node, instead of waiting for it: one process to signal.
+        // The script `exec`s the node instead of waiting for it: signals reach the node.
         .env("RUNNING_UNDER_SYSTEMD", "true");
     command
 }
 
-/// The node that leads a queue, as the first says that answers.
+/// Returns the leader of a queue, as reported by the first node that answers.
 pub(crate) fn leader(layout: &Layout, queue: &str) -> Result<Member> {
     for asked in Member::of(Kind::Rabbitmq) {
         let mut list = script(layout, asked, "rabbitmqctl");
@@ -101,15 +101,15 @@ pub(crate) fn leader(layout: &Layout, queue: &str) -> Result<Member> {
             return Ok(leader);
         }
     }
-    bail!("nobody says who leads the queue {queue}")
+    bail!("no RabbitMQ node reports a leader of the queue {queue}")
 }
 
-/// A script of the package, as one node's.
+/// Returns the command of a script of the package with a node's environment.
 fn script(layout: &Layout, member: Member, name: &str) -> Command {
     let mut command = Command::new(format!("{SCRIPTS}/{name}"));
     command
         .env("HOME", layout.folder(member))
-        // Without it the package's own settings would make it listen on every interface.
+        // Otherwise the package's own settings make the node listen on every interface.
         .env("RABBITMQ_CONF_ENV_FILE", "/dev/null")
         .env("RABBITMQ_USE_LONGNAME", "true")
         .env("RABBITMQ_NODENAME", node(layout, member))

@@ -1,4 +1,4 @@
-//! Redis, one master and two replicas at first, each with a Sentinel beside it.
+//! Redis: initially one master and two replicas, each with a Sentinel beside it.
 
 use std::{
     fs,
@@ -15,12 +15,12 @@ use crate::{
     member::{Kind, Member},
 };
 
-/// What the sentinels call the master.
+/// The sentinels' name for the master.
 pub(crate) const MASTER_NAME: &str = "lodge";
 
 const FIRST_MASTER: Member = Member { kind: Kind::Redis, number: 1 };
 
-/// Writes a server's configuration. The server rewrites it later, when the sentinels tell it to.
+/// Writes a server's configuration. The sentinels make the server rewrite it later.
 pub(crate) fn prepare_server(layout: &Layout, member: Member) -> Result<()> {
     let (folder, ip) = (layout.folder(member), layout.ip(member));
     let password = layout.secret(Kind::Redis)?;
@@ -43,7 +43,7 @@ pub(crate) fn prepare_server(layout: &Layout, member: Member) -> Result<()> {
     Ok(())
 }
 
-/// Writes a sentinel's configuration, which it rewrites as it learns.
+/// Writes a sentinel's configuration, which the sentinel rewrites.
 pub(crate) fn prepare_sentinel(layout: &Layout, member: Member) -> Result<()> {
     let (folder, ip) = (layout.folder(member), layout.ip(member));
     let password = layout.secret(Kind::Redis)?;
@@ -63,8 +63,8 @@ pub(crate) fn prepare_sentinel(layout: &Layout, member: Member) -> Result<()> {
     Ok(())
 }
 
-/// How a server is started. One that was the master must not come back as one while another is: the
-/// sentinels take ten seconds to notice, and until then it would serve what is out of date.
+/// Returns the command that starts a server. A former master must start as a replica of the current one: the sentinels
+/// take ten seconds to demote it, and until then it would serve stale data.
 pub(crate) fn server(layout: &Layout, member: Member) -> Command {
     let mut command = plain_server(layout, member);
     if let Some(master) = master(layout).filter(|master| *master != layout.address(member)) {
@@ -73,14 +73,14 @@ pub(crate) fn server(layout: &Layout, member: Member) -> Command {
     command
 }
 
-/// How a server is started by whoever asks nobody: as what it was.
+/// Returns the command that starts a server in its former role.
 pub(crate) fn plain_server(layout: &Layout, member: Member) -> Command {
     let mut command = Command::new("redis-server");
     command.arg(layout.folder(member).join("redis.conf"));
     command
 }
 
-/// How a sentinel is started.
+/// Returns the command that starts a sentinel.
 pub(crate) fn sentinel(layout: &Layout, member: Member) -> Command {
     let mut command = Command::new("redis-server");
     command.arg(layout.folder(member).join("sentinel.conf")).arg("--sentinel");
@@ -92,7 +92,7 @@ pub(crate) fn is_ready(layout: &Layout, member: Member) -> bool {
     ask(layout, layout.address(member), "PING").is_ok_and(|answer| answer.contains("+PONG"))
 }
 
-/// The master, as the first sentinel that answers says.
+/// Returns the master, as reported by the first sentinel that answers.
 pub(crate) fn master(layout: &Layout) -> Option<SocketAddr> {
     let question = format!("SENTINEL get-master-addr-by-name {MASTER_NAME}");
     let mut answers = layout
@@ -106,7 +106,7 @@ pub(crate) fn master(layout: &Layout) -> Option<SocketAddr> {
     })
 }
 
-/// Whether every sentinel knows both replicas and both other sentinels: before that no failover works.
+/// Whether every sentinel knows both replicas and both other sentinels, which a failover needs.
 pub(crate) fn can_fail_over(layout: &Layout) -> bool {
     layout.addresses(Kind::Sentinel).into_iter().all(|sentinel| {
         ask(layout, sentinel, &format!("SENTINEL master {MASTER_NAME}")).is_ok_and(|answer| {
@@ -119,7 +119,7 @@ pub(crate) fn can_fail_over(layout: &Layout) -> bool {
     })
 }
 
-/// Whether the master has both replicas, and every sentinel sees so and is prepared to act.
+/// Whether the master has both replicas, and every sentinel reports them and can fail over.
 pub(crate) fn is_settled(layout: &Layout) -> bool {
     let Some(master) = master(layout) else { return false };
     let says = |address, question: &str, wanted: &[&str]| {
@@ -133,13 +133,13 @@ pub(crate) fn is_settled(layout: &Layout) -> bool {
         && says(master, "INFO replication", &replicas)
         && can_fail_over(layout)
         && layout.addresses(Kind::Sentinel).into_iter().all(|sentinel| {
-            // One that was stopped for a while trusts its clock for nothing for half a minute.
+            // A suspended sentinel enters tilt mode and does not act for half a minute.
             let watches = ["sentinel_tilt:0", "status=ok", &format!("address={master}")];
             says(sentinel, "INFO sentinel", &watches)
         })
 }
 
-/// Empties the master, and so its replicas.
+/// Flushes the master, and so its replicas.
 pub(crate) fn flush(layout: &Layout) -> Result<()> {
     let master = master(layout).context("no sentinel knows a master")?;
     let answer = ask(layout, master, "FLUSHALL")?;
@@ -147,14 +147,14 @@ pub(crate) fn flush(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Sends one inline command (the Redis protocol's own form for people) and returns the raw answer.
+/// Sends an inline command (the text form of the Redis protocol) and returns the raw answer.
 fn ask(layout: &Layout, address: SocketAddr, command: &str) -> Result<String> {
     let password = layout.secret(Kind::Redis)?;
     let patience = Duration::from_millis(500);
     let mut stream = TcpStream::connect_timeout(&address, patience)?;
     stream.set_read_timeout(Some(patience))?;
     write!(stream, "AUTH {password}\r\n{command}\r\n")?;
-    // It answers what it got, and then closes; a sentinel knows no QUIT.
+    // After the end of input the server answers and closes; a sentinel has no QUIT.
     stream.shutdown(Shutdown::Write)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).context("no answer")?;

@@ -18,20 +18,20 @@ use crate::{
     process::wait_until,
 };
 
-/// How long a witness may take to be ready.
+/// Timeout for a witness to be ready.
 const START: Duration = Duration::from_secs(30);
 
-/// A Lodge beside the web processes that has nothing but the store, until this is dropped: what it leads
-/// to is stored, and not only remembered.
+/// A Lodge process with the store but without caches and queues: a link that it serves is stored, and not only cached.
+/// Dropping it kills the process.
 #[derive(Debug)]
 pub struct Witness {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
     process: Child,
 }
 
 impl Witness {
-    /// Starts one by the command of a web process of its own number.
+    /// Starts a witness with the command of a web process.
     pub(crate) fn start(layout: &Layout, member: Member, mut command: Command) -> Result<Self> {
         command.env("LODGE_LINKS_WRITES", "through");
         let caches = command.get_envs().filter_map(|(name, _)| name.to_str());
@@ -42,13 +42,13 @@ impl Witness {
         fs::create_dir_all(layout.folder(member))?;
         let log = File::create(layout.log(&member.to_string()))?;
         command.stdout(log.try_clone()?).stderr(log);
-        let process = command.spawn().context("a witness cannot be started")?;
+        let process = command.spawn().context("cannot start a witness")?;
         let witness = Self { address: layout.address(member), process };
         wait_until("the witness", START, || is_ready(layout, member))?;
         Ok(witness)
     }
 
-    /// The number of a web process that no cluster has.
+    /// A web process with a number that no cluster has.
     pub(crate) const MEMBER: Member = Member { kind: Kind::Web, number: Kind::Web.count() + 1 };
 }
 
@@ -59,7 +59,7 @@ impl Drop for Witness {
     }
 }
 
-/// How one is started.
+/// Returns the command that starts a web process.
 pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
     let mut command = Command::new(lodge);
     if rustix::process::geteuid().is_root() {
@@ -69,13 +69,13 @@ pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
     command.arg("--listen").arg(layout.address(member).to_string());
     command.arg("--ops-listen").arg(layout.ops(member).to_string());
     command.arg("--data").arg(layout.folder(member));
-    // Through the balancer everybody has one address.
+    // All requests through the load balancer have the same client address.
     command.env("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1000000");
     command.envs(layout.settings());
     command
 }
 
-/// Whether it says that it is ready.
+/// Whether a web process reports that it is ready.
 pub(crate) fn is_ready(layout: &Layout, member: Member) -> bool {
     is_well(layout.ops(member), "/health/ready")
 }

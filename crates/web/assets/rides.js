@@ -1,18 +1,18 @@
-// The newest day while it goes on. Without this, the page is as it was when it was loaded.
+// Updates the counts of the newest day. Without this script, the page keeps the counts of its load.
 const line = document.querySelector("[data-live]");
 const number = new Intl.NumberFormat("en");
 
-// What is read out changes seldom: nobody could listen to a sentence a second.
+// A screen reader reads this line aloud: update it less often than once a second.
 const LINE_PAUSE = 5000;
 const MINUTE = 60000;
 const COME_BACK = 5000;
 
-// Longer than the server ever says nothing: it sends a heartbeat each 15 seconds.
+// Longer than the server's heartbeat interval of 15 seconds.
 const SILENCE_MAX = 25000;
 
 const lost = document.querySelector("[data-lost]");
 let source, failing, silence, latest, said = -Infinity, due;
-let seen = []; // The last minute's counts, and the one before them.
+let seen = []; // The counts of the last minute, and the count before them.
 
 const put = (element, value) => {
   const text = number.format(value);
@@ -45,7 +45,7 @@ const show = (now) => {
   if (Date.now() - said >= LINE_PAUSE) say();
 };
 
-// Begins again and says so, unless the server is heard within this time.
+// Shows that the connection is lost and reconnects, unless an event arrives within this time.
 const expect = (time) => {
   clearTimeout(silence);
   silence = setTimeout(() => {
@@ -65,7 +65,7 @@ const listen = () => {
   expect(SILENCE_MAX);
   source = new EventSource("/api/rides/live");
   source.addEventListener("open", () => {
-    // What came while nobody listened did not come in the last minute.
+    // Rides that arrived while disconnected do not count for the last minute.
     [seen, said] = [[], -Infinity];
     heard();
   });
@@ -75,13 +75,13 @@ const listen = () => {
   });
   source.addEventListener("heartbeat", heard);
   source.addEventListener("error", () => {
-    // A browser may try again by itself, but not after a refusal.
+    // A browser may reconnect by itself, but not after an error status.
     if (!failing) expect(COME_BACK * (1 + Math.random()));
     failing = true;
   });
 };
 
-// A browser has few connections for a site: a page that nobody looks at needs none of them.
+// A browser has few connections per site: a hidden page gives up its own.
 const follow = () => {
   if (!document.hidden) return listen();
   source?.close();

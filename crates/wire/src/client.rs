@@ -1,4 +1,4 @@
-//! The web tier's side: a pool of connections.
+//! The client of the web tier: a pool of connections.
 
 mod connection;
 
@@ -30,32 +30,31 @@ use crate::{
     tls::ClientTls,
 };
 
-/// The bounds of a pool.
+/// The settings and limits of a pool.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
-    /// Where the accounts tier listens, as `host:port`; connections are spread over all of them.
+    /// Addresses of the accounts tier, as `host:port`; connections are spread over all of them.
     pub servers: Vec<String>,
-    /// What both sides prove that they have.
+    /// The shared key; both sides prove that they have it.
     pub key: SharedKey,
-    /// Connections.
+    /// The number of connections.
     pub connections: usize,
-    /// Calls under way on a connection, if the server allows as many.
+    /// The most calls in flight on a connection; the server can set a lower limit.
     pub in_flight_max: u32,
-    /// Calls that may wait for their turn; one more is refused at once.
+    /// The most calls that wait for a free connection; one more is refused at once.
     pub waiting_max: usize,
-    /// How long a call may take, its wait included.
+    /// The timeout of a call, including the wait for a connection.
     pub deadline: Duration,
-    /// How long the server may take to be reached, to prove its key, to take what it is sent, and to say
-    /// that it is there.
+    /// The timeout for connecting, for each step of the handshake, for a write, and for the answer to a ping.
     pub patience: Duration,
-    /// The first pause before a server is dialled again, and the longest.
+    /// The first and the longest pause before a reconnect.
     pub redial: (Duration, Duration),
-    /// How TLS is spoken to the servers, if it is.
+    /// TLS to the servers; `None` for plain TCP.
     pub tls: Option<ClientTls>,
 }
 
 impl PoolOptions {
-    /// The usual bounds.
+    /// Creates options with the default limits and without TLS.
     pub fn new(servers: Vec<String>, key: SharedKey) -> Self {
         Self {
             servers,
@@ -71,10 +70,10 @@ impl PoolOptions {
     }
 }
 
-/// Connections to the accounts tier. Each is dialled again when it breaks, for as long as the pool lives.
+/// A pool of connections to the accounts tier. A broken connection is re-established until the pool is dropped.
 pub struct Pool {
     shared: Arc<Shared>,
-    /// Ends with the pool.
+    /// Cancelled when the pool is dropped.
     stop: CancellationToken,
     dialling: TaskTracker,
 }
@@ -82,18 +81,18 @@ pub struct Pool {
 struct Shared {
     options: PoolOptions,
     slots: Vec<Mutex<Option<Arc<Connection>>>>,
-    /// Where the next call begins to look for a connection.
+    /// The slot at which the next call begins its search.
     next: AtomicUsize,
-    /// Turns: as many as calls may be under way on all connections.
+    /// Permits for calls in flight on all connections together.
     turns: Semaphore,
-    /// Seats for those who wait for a turn.
+    /// Permits for calls that wait for one of `turns`.
     waiting: Semaphore,
-    /// Something has become better: a connection stands, or a call has ended.
+    /// Notified when a connection is established or a call has ended.
     better: Notify,
 }
 
 impl Pool {
-    /// Begins to dial; the first calls may wait for it.
+    /// Starts to connect in the background; the first calls may wait for a connection.
     pub fn start(options: PoolOptions) -> Self {
         let places = options.connections * options.in_flight_max as usize;
         let shared = Arc::new(Shared {
@@ -112,14 +111,14 @@ impl Pool {
         Self { shared, stop, dialling }
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub async fn close(&self) {
         self.stop.cancel();
         self.dialling.close();
         self.dialling.wait().await;
     }
 
-    /// Connections that stand.
+    /// Returns the number of established connections.
     pub fn connected(&self) -> usize {
         self.shared.slots.iter().filter(|slot| slot.lock().is_some()).count()
     }
@@ -136,7 +135,7 @@ impl Backend for Pool {
     async fn call(&self, call: Call) -> Result<Reply> {
         let shared = &self.shared;
         let deadline = Instant::now() + shared.options.deadline;
-        // Also of who is refused, or goes.
+        // Recorded also if the call is refused or dropped.
         let mut getting = Some(Timed::begin("lodge_wire_get_connection_seconds"));
         let turn = shared.turn(deadline).await?;
         while Instant::now() < deadline {
@@ -144,7 +143,7 @@ impl Backend for Pool {
             getting.take();
             let asked = Instant::now();
             match connection.call(&call, deadline).await {
-                // It was not sent, so it can go elsewhere, when others have had their turn.
+                // It was not sent, so another connection can take it, after other tasks have run.
                 None => tokio::task::yield_now().await,
                 Some(Answered { outcome, at }) => {
                     metrics::histogram!("lodge_wire_round_trip_seconds").record(asked.elapsed());
@@ -154,11 +153,11 @@ impl Backend for Pool {
                 }
             }
         }
-        Err(Error::unavailable("no connection to the accounts tier was free in time"))
+        Err(Error::unavailable("timed out waiting for a free connection to the accounts tier"))
     }
 }
 
-/// A section of a call, recorded when it is over, however it ends.
+/// Records the duration of a section of a call on drop.
 struct Timed {
     histogram: &'static str,
     began: Instant,
@@ -177,29 +176,29 @@ impl Drop for Timed {
 }
 
 impl Shared {
-    /// Waits for one's turn among those who may.
+    /// Waits for a permit; fails at once if too many calls wait.
     async fn turn(&self, deadline: Instant) -> Result<tokio::sync::SemaphorePermit<'_>> {
         if let Ok(turn) = self.turns.try_acquire() {
             return Ok(turn);
         }
         let _seat = self.waiting.try_acquire().map_err(|_| {
-            Error::unavailable("too many calls wait for a connection to the accounts tier")
+            Error::unavailable("too many calls are waiting for a connection to the accounts tier")
         })?;
         let turn = timeout_at(deadline, self.turns.acquire()).await;
         let turn = turn.map_err(|_| {
-            Error::unavailable("no connection to the accounts tier was free in time")
+            Error::unavailable("timed out waiting for a free connection to the accounts tier")
         })?;
         turn.map_err(Error::internal)
     }
 
-    /// A connection that stands and has room, the least busy of some.
+    /// Returns an established connection with capacity, the least busy of [`LOOKED_AT`] candidates.
     async fn connection(&self, deadline: Instant) -> Result<Arc<Connection>> {
         loop {
             let better = self.better.notified();
             if let Some(connection) = self.least_busy() {
                 return Ok(connection);
             }
-            // Whoever asks is told soon: 503 at once is of more use than an answer after a restart.
+            // Fail early: a quick 503 is more useful than an answer after a restart.
             let patience = deadline.min(Instant::now() + UNREACHABLE);
             if timeout_at(patience, better).await.is_err() {
                 return Err(Error::unavailable("the accounts tier cannot be reached"));
@@ -214,7 +213,7 @@ impl Shared {
         standing.filter(|one| one.has_room()).take(LOOKED_AT).min_by_key(|one| one.in_flight())
     }
 
-    /// Keeps a slot connected, for as long as it is polled.
+    /// Keeps a slot connected; never returns.
     async fn keep(&self, slot: usize) {
         let (mut server, mut redial) = (slot, Redial::new(self.options.redial));
         loop {
@@ -237,7 +236,7 @@ impl Shared {
                     metrics::counter!("lodge_wire_dials_failed_total").increment(1);
                 }
             }
-            // The next time perhaps another one, and not all at the same moment.
+            // Try the next server, with jitter.
             server += 1;
             sleep(redial.pause().mul_f64(rand::random_range(0.5..1.0))).await;
         }
@@ -248,7 +247,7 @@ impl Shared {
     }
 }
 
-/// Connects to the server at `address`, in TLS if it is spoken.
+/// Connects to the server at `address`, with TLS if configured.
 pub(crate) async fn open(
     address: &str,
     tls: Option<&ClientTls>,
@@ -261,7 +260,7 @@ pub(crate) async fn open(
     }
 }
 
-/// How long to wait before a server is dialled again: each time twice as long, up to the longest.
+/// Exponential backoff for reconnects: the pause doubles up to `longest`.
 struct Redial {
     first: Duration,
     longest: Duration,
@@ -273,8 +272,8 @@ impl Redial {
         Self { first, longest, next: first }
     }
 
-    /// A connection has ended that stood for so long. One that ends sooner than the longest pause is no sign
-    /// that all is well: a server that greets and drops everybody would be dialled without end.
+    /// Notes the lifetime of a connection that ended. One shorter than the longest pause does not reset the backoff:
+    /// otherwise a server that accepts and then drops every connection would be dialled in a tight loop.
     fn lived(&mut self, time: Duration) {
         if time >= self.longest {
             self.next = self.first;
@@ -288,10 +287,10 @@ impl Redial {
     }
 }
 
-/// How long a call waits for a connection where none stands.
+/// How long a call waits while no connection is established.
 const UNREACHABLE: Duration = Duration::from_millis(500);
 
-/// Connections of which the least busy is taken.
+/// Candidate connections, of which the least busy takes the call.
 const LOOKED_AT: usize = 2;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Frames: four bytes of length, big-endian, and so many bytes of JSON.
+//! Frames: a length of four bytes, big-endian, then JSON of that many bytes.
 
 use std::{io::ErrorKind, time::Duration};
 
@@ -13,43 +13,42 @@ use tokio::{
 };
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 
-/// The longest frame, in bytes without its length: room for the largest call and reply, an export.
+/// The longest frame, in bytes without the length field: enough for the largest call and reply, an export.
 pub const FRAME_BYTES_MAX: usize = 2 << 20;
 
-/// The longest frame of whoever has not proved their key.
+/// The longest frame of an unauthenticated connection, in bytes.
 const STRANGER_BYTES_MAX: usize = 1 << 10;
 
-/// Frames as they come in.
+/// The receiving half of a connection.
 pub(crate) type Incoming = FramedRead<Box<dyn AsyncRead + Send + Unpin>, LengthDelimitedCodec>;
-/// Frames as they go out.
+/// The sending half of a connection.
 pub(crate) type Outgoing = FramedWrite<Box<dyn AsyncWrite + Send + Unpin>, LengthDelimitedCodec>;
 
-/// Why a connection cannot be used any more.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
     #[error("the peer closed the connection")]
     Closed,
-    #[error("the peer said nothing in time")]
+    #[error("timed out: the peer sent nothing")]
     Silent,
-    #[error("the peer took nothing in time")]
+    #[error("timed out: the peer did not read")]
     Deaf,
-    #[error("the peer sent what cannot be read: {0}")]
+    #[error("the peer sent an invalid message: {0}")]
     Unreadable(serde_json::Error),
-    #[error("the peer refused: {0}")]
+    #[error("the peer refused the connection: {0}")]
     Refused(String),
-    #[error("the peer was refused: {0}")]
+    #[error("refused the connection: {0}")]
     TurnedAway(&'static str),
     #[error("the peer does not speak TLS")]
     NoTls,
-    #[error("no TLS came about: {0}")]
+    #[error("TLS handshake failed: {0}")]
     Tls(std::io::Error),
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
 
 impl Broken {
-    /// Whether the peer has only gone, however: of who had not read what they were sent, the network says
-    /// that they broke it off.
+    /// Whether the peer only disconnected. TCP reports a reset if the peer had not read everything.
     pub(crate) fn is_departure(&self) -> bool {
         use ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
         match self {
@@ -62,18 +61,18 @@ impl Broken {
     }
 }
 
-/// Cuts bytes into frames; a longer one than may be is an error.
+/// Creates the codec of frames; a frame longer than [`FRAME_BYTES_MAX`] is an error.
 pub fn codec() -> LengthDelimitedCodec {
     LengthDelimitedCodec::builder().max_frame_length(FRAME_BYTES_MAX).new_codec()
 }
 
-/// Both directions of a connection. Only short frames come in until [`trust`].
+/// Splits a connection into its halves. Only short frames are accepted until [`trust`].
 pub(crate) fn split(stream: TcpStream) -> (Incoming, Outgoing) {
     let (read, write) = stream.into_split();
     framed(Box::new(read), Box::new(write))
 }
 
-/// The same inside TLS.
+/// Splits a TLS connection into its halves, as [`split`].
 pub(crate) fn split_tls(
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
 ) -> (Incoming, Outgoing) {
@@ -90,12 +89,12 @@ fn framed(
     (FramedRead::new(read, strangers), FramedWrite::new(write, codec()))
 }
 
-/// Takes long frames from now on.
+/// Accepts frames of up to [`FRAME_BYTES_MAX`] from now on.
 pub(crate) fn trust(frames: &mut Incoming) {
     frames.decoder_mut().set_max_frame_length(FRAME_BYTES_MAX);
 }
 
-/// The next frame, whole, within `patience`: half a frame is none.
+/// Receives the next complete frame within `patience`; a partial frame is discarded.
 pub(crate) async fn receive(
     frames: &mut (impl Stream<Item = std::io::Result<BytesMut>> + Unpin),
     patience: Duration,
@@ -103,13 +102,13 @@ pub(crate) async fn receive(
     match timeout(patience, frames.next()).await {
         Err(_) => Err(Broken::Silent),
         Ok(None) => Err(Broken::Closed),
-        // Within TLS, whose peer went without a word.
+        // The peer closed TCP without a TLS `close_notify`.
         Ok(Some(Err(error))) if error.kind() == ErrorKind::UnexpectedEof => Err(Broken::Closed),
         Ok(Some(frame)) => Ok(frame?),
     }
 }
 
-/// The next frame as the JSON that it should be.
+/// Receives the next frame and parses its JSON.
 pub(crate) async fn receive_as<T: DeserializeOwned>(
     frames: &mut (impl Stream<Item = std::io::Result<BytesMut>> + Unpin),
     patience: Duration,
@@ -117,13 +116,13 @@ pub(crate) async fn receive_as<T: DeserializeOwned>(
     serde_json::from_slice(&receive(frames, patience).await?).map_err(Broken::Unreadable)
 }
 
-/// A message as a frame's bytes.
+/// Serialises a message to the bytes of a frame.
 pub(crate) fn written(message: &impl Serialize) -> Bytes {
-    // Types of ours, whose keys are strings.
+    // Never fails: all map keys of our types are strings.
     serde_json::to_vec(message).map(Bytes::from).unwrap_or_default()
 }
 
-/// Sends a frame and whatever else waits by then, all of it, within `patience`.
+/// Sends a frame and all queued frames with one flush, within `patience`.
 pub(crate) async fn send_together(
     frames: &mut (impl Sink<Bytes, Error = std::io::Error> + Unpin),
     first: Bytes,
@@ -140,7 +139,7 @@ pub(crate) async fn send_together(
     taken(together, patience).await
 }
 
-/// Sends the last frame, all of it, within `patience`, and closes this direction.
+/// Sends the last frame and closes this direction, each within `patience`.
 pub(crate) async fn send_last(
     frames: &mut Outgoing,
     frame: Bytes,
@@ -150,7 +149,7 @@ pub(crate) async fn send_last(
     taken(SinkExt::<Bytes>::close(frames), patience).await
 }
 
-/// Sends a frame, all of it, within `patience`.
+/// Sends and flushes a frame within `patience`.
 pub(crate) async fn send(
     frames: &mut (impl Sink<Bytes, Error = std::io::Error> + Unpin),
     frame: Bytes,
@@ -159,7 +158,7 @@ pub(crate) async fn send(
     taken(frames.send(frame), patience).await
 }
 
-/// Fails unless the peer takes what is sent within `patience`.
+/// Fails with a timeout unless `sending` completes within `patience`.
 async fn taken(
     sending: impl Future<Output = std::io::Result<()>>,
     patience: Duration,
@@ -174,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    /// The frames that come out when bytes come in pieces of these lengths, again and again.
+    /// Decodes bytes that arrive in pieces of these lengths, repeated cyclically.
     fn received(bytes: &[u8], pieces: &[usize]) -> Vec<Vec<u8>> {
         let (mut codec, mut left, mut frames) = (codec(), BytesMut::new(), Vec::new());
         let (mut bytes, mut pieces) = (bytes, pieces.iter().cycle());
@@ -191,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_are_what_they_were_however_they_come(
+        fn frames_are_decoded_from_pieces_of_any_length(
             frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
             pieces in prop::collection::vec(1..200_usize, 0..8),
             cut in 0..8_usize,
@@ -201,7 +200,7 @@ mod tests {
                 codec().encode(Bytes::from(frame.clone()), &mut bytes).unwrap();
             }
             prop_assert_eq!(&received(&bytes, &pieces), &frames);
-            // The last frame, without its last bytes, is none.
+            // A truncated last frame is not decoded.
             if let Some(last) = frames.last() {
                 let cut = cut.clamp(1, last.len() + 4);
                 let all_but_last = &frames[..frames.len() - 1];

@@ -1,5 +1,5 @@
-//! How a connection begins: the server says which versions it speaks and challenges the client; the
-//! client picks one, proves that it has the key, and challenges the server; the server proves it too.
+//! The handshake: the server sends its versions and a challenge; the client picks a version, proves that it has
+//! the key, and sends a challenge; the server proves that it has the key, too.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::{
     key::{Challenges, SharedKey, Side, challenge},
 };
 
-/// The version that is spoken here. Within a version, fields and calls are only ever added.
+/// The protocol version. Within a version, fields and calls are only added.
 const VERSION: u32 = 2;
 
 /// The server's first frame.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Greeting {
-    /// The versions that it speaks.
+    /// The versions that the server supports.
     pub versions: Vec<u32>,
-    /// What the client is to prove its key over.
+    /// The challenge over which the client proves its key.
     pub challenge: Bytes32,
-    /// Calls that may be under way on this connection.
+    /// The most calls in flight on this connection.
     pub in_flight_max: u32,
-    /// Why nothing comes of it, if so; the connection closes.
+    /// Why the server refuses the connection, which it then closes; `None` if it accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
@@ -31,11 +31,11 @@ pub struct Greeting {
 /// The client's first frame.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answered {
-    /// The version that it picks.
+    /// The version that the client picks.
     pub version: u32,
-    /// What the server is to prove its key over.
+    /// The challenge over which the server proves its key.
     pub challenge: Bytes32,
-    /// That it has the key.
+    /// The client's proof that it has the key.
     pub proof: Bytes32,
 }
 
@@ -43,9 +43,9 @@ pub struct Answered {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Calls may come; the proof that the server has the key, too.
+    /// The client is accepted; the server's proof that it has the key.
     Welcome(Bytes32),
-    /// None may, because of this; the connection closes.
+    /// The client is refused, with the reason; the connection closes.
     Refused(String),
 }
 
@@ -67,10 +67,10 @@ impl<'de> Deserialize<'de> for Bytes32 {
     }
 }
 
-/// Why one connection more than may be is refused.
-pub(crate) const FULL: &str = "it has as many connections as it may";
+/// The reason for refusing a connection past the limit.
+pub(crate) const FULL: &str = "connection limit reached";
 
-/// Says why nothing comes of a connection.
+/// Refuses a connection with a reason, before the client has sent anything.
 pub(crate) async fn turn_away(frames: &mut Outgoing, why: &str, patience: Duration) {
     let greeting = Greeting {
         versions: vec![VERSION],
@@ -78,12 +78,12 @@ pub(crate) async fn turn_away(frames: &mut Outgoing, why: &str, patience: Durati
         in_flight_max: 0,
         refused: Some(why.to_owned()),
     };
-    // Whoever does not read it learns it by the end of the connection.
+    // A client that does not read this only sees the connection close.
     let _ = send_last(frames, written(&greeting), patience).await;
 }
 
-/// The server's side. Nothing but this is done for who has not proved their key; who has, gets a `place`, if
-/// there is one.
+/// Performs the server's side. An unauthenticated client gets nothing but this; an authenticated one gets a `place`
+/// if one is free.
 pub(crate) async fn welcome<P>(
     (incoming, outgoing): (&mut Incoming, &mut Outgoing),
     key: &SharedKey,
@@ -98,9 +98,9 @@ pub(crate) async fn welcome<P>(
     let answered: Answered = receive_as(incoming, patience).await?;
     let challenges = Challenges { server: ours, client: answered.challenge.0 };
     let met = if answered.version != VERSION {
-        Err("this version is not spoken here")
+        Err("unsupported protocol version")
     } else if !key.accepts(Side::Client, &challenges, &answered.proof.0) {
-        Err("this is not the key")
+        Err("wrong key")
     } else {
         place().ok_or(FULL)
     };
@@ -113,14 +113,14 @@ pub(crate) async fn welcome<P>(
         }
         Err(why) => {
             let refused = Verdict::Refused(why.to_owned());
-            // That they did not stay to hear it changes nothing of why.
+            // The reason stays the same if the client has disconnected.
             let _ = send_last(outgoing, written(&refused), patience).await;
             Err(Broken::TurnedAway(why))
         }
     }
 }
 
-/// The client's side; how many calls may be under way.
+/// Performs the client's side; returns the most calls in flight.
 pub(crate) async fn introduce(
     (incoming, outgoing): (&mut Incoming, &mut Outgoing),
     key: &SharedKey,
@@ -131,7 +131,7 @@ pub(crate) async fn introduce(
         return Err(Broken::Refused(why));
     }
     if !greeting.versions.contains(&VERSION) {
-        return Err(Broken::Refused(format!("it speaks only versions {:?}", greeting.versions)));
+        return Err(Broken::Refused(format!("it supports only versions {:?}", greeting.versions)));
     }
     let challenges = Challenges { server: greeting.challenge.0, client: challenge() };
     let answered = Answered {
@@ -145,7 +145,7 @@ pub(crate) async fn introduce(
             trust(incoming);
             Ok(greeting.in_flight_max.max(1))
         }
-        Verdict::Welcome(_) => Err(Broken::Refused("it has another key".to_owned())),
+        Verdict::Welcome(_) => Err(Broken::Refused("it has a different key".to_owned())),
         Verdict::Refused(why) => Err(Broken::Refused(why)),
     }
 }

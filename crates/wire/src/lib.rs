@@ -1,8 +1,8 @@
-//! The protocol by which the web tier asks the accounts tier, as `docs/wire.md` describes it: frames of
-//! JSON over TCP, many calls at once on a connection, each with its own deadline.
+//! The RPC protocol between the web tier and the accounts tier, specified in `docs/wire.md`: JSON frames over
+//! TCP, multiplexed calls on a connection, a deadline for each call.
 //!
-//! Nothing here knows what an account is: a [`lodge_domain::accounts::Call`] goes in on one side and
-//! comes out on the other.
+//! This crate does not interpret calls: it carries a [`lodge_domain::accounts::Call`] to the server and its
+//! outcome back to the client.
 
 mod client;
 mod frame;

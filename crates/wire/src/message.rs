@@ -1,4 +1,4 @@
-//! What is said once both sides know each other.
+//! The messages after the handshake.
 
 use lodge_domain::{
     Error,
@@ -7,66 +7,67 @@ use lodge_domain::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// What a client says.
+/// A message of a client.
 #[derive(derive_more::Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromClient {
     /// A call.
     Call {
-        /// By which its answer is known; rises with every call of a connection.
+        /// Identifies the answer; rises with every call of a connection.
         id: u64,
-        /// How long the client will wait, in milliseconds. Past it nothing more is done.
+        /// How long the client will wait, in milliseconds. After that the server stops work on the call.
         deadline_ms: u32,
-        /// What is asked, read when its envelope has been: a call that a later version knows is refused
-        /// by its id, and the connection lives. It may hold a password.
+        /// The call, parsed after its envelope: an unknown call of a later version is refused by its id, and
+        /// the connection stays open. It may contain a password.
         #[debug(skip)]
         call: Box<RawValue>,
     },
-    /// Nobody waits for this call's answer any more.
+    /// The client no longer waits for the answer to this call.
     Cancel {
-        /// Which.
+        /// The call.
         id: u64,
     },
-    /// Are you there?
+    /// Asks for a [`FromServer::Pong`].
     Ping,
 }
 
-/// What a server says.
+/// A message of a server.
 #[derive(derive_more::Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromServer {
     /// The answer to a call.
     Answer {
-        /// Which.
+        /// The call.
         id: u64,
-        /// What came of it, an `Outcome`, read when its envelope has been: one that a later version
-        /// gives fails its own call alone. It may hold a token.
+        /// An `Outcome`, parsed after its envelope: an unknown one of a later version fails only its own
+        /// call. It may contain a token.
         #[debug(skip)]
         outcome: Box<RawValue>,
     },
-    /// I am.
+    /// The answer to a [`FromClient::Ping`].
     Pong,
-    /// Answers will come to what was asked; ask nothing more here.
+    /// The server is stopping: it answers the calls in flight, and new calls must use another connection.
     Closing,
 }
 
-/// What came of a call. An [`Error`] crosses without its causes, which are in the server's log.
+/// The outcome of a call. An [`Error`] is sent without its causes, which stay in the server's log.
 pub type Outcome = Result<Reply, Error>;
 
-/// What a request is that the client made before the server would have answered it.
+/// Parses a call.
 pub(crate) fn read_call(call: &RawValue) -> Result<Call, Error> {
-    serde_json::from_str(call.get()).map_err(|_| Error::invalid("call", "is not known here"))
+    serde_json::from_str(call.get())
+        .map_err(|_| Error::invalid("call", "is unknown to the accounts tier"))
 }
 
-/// The answer to a call.
+/// Creates the answer to a call.
 pub(crate) fn answer(id: u64, outcome: &Outcome) -> FromServer {
     let written = to_raw_value(outcome);
-    // Types of ours, whose keys are strings.
+    // Never fails: all map keys of our types are strings.
     let outcome = written.unwrap_or_else(|_| RawValue::NULL.to_owned());
     FromServer::Answer { id, outcome }
 }
 
-/// What came of a call, as the server wrote it.
+/// Parses the outcome of a call.
 pub(crate) fn read_outcome(outcome: &RawValue) -> Outcome {
     serde_json::from_str::<Outcome>(outcome.get()).map_err(Error::internal).flatten()
 }
@@ -91,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn a_later_versions_kind_of_refusal_is_a_failure() {
+    fn an_unknown_error_of_a_later_version_is_an_internal_error() {
         let refused = r#"{"Err":{"teapot":{"message":"short and stout","colour":1}}}"#;
         let refused = RawValue::from_string(refused.to_owned()).unwrap();
         assert!(matches!(read_outcome(&refused), Err(Error::Internal(_))));
     }
 
     #[test]
-    fn taking_an_address_away_is_not_leaving_it() {
+    fn removing_an_address_differs_from_leaving_it_unchanged() {
         for email in [None, Some(None), Some(Some(Email::parse("ada@example.org").unwrap()))] {
             let edit = Edit { nickname: None, email: email.clone() };
             let call = Call::Own { session: SessionDigest::of("x"), wish: Own::Edit(edit) };
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_printed_for_a_log_opens_anything() {
+    fn debug_output_contains_no_secret() {
         const SECRET: &str = "correct horse";
         let ada = Username::parse("ada").unwrap();
         let password = || Password::parse("password", SECRET.to_owned()).unwrap();
@@ -164,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_refusal_says_the_same_on_the_other_side(why in "\\PC{0,40}", field in "[a-z]{1,9}", wait_ms in 0..1_000_000_u64) {
+        fn an_error_has_the_same_text_on_the_other_side(why in "\\PC{0,40}", field in "[a-z]{1,9}", wait_ms in 0..1_000_000_u64) {
             let retry_after = Duration::from_millis(wait_ms);
             let of = |error: &Error| (std::mem::discriminant(error), error.to_string());
             for make in [

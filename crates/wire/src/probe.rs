@@ -1,4 +1,4 @@
-//! One hello, and no call.
+//! A handshake without a call, for `lodge check`.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use tokio::time::timeout;
 
 use crate::{client, frame::Broken, hello, key::SharedKey, tls::ClientTls};
 
-/// Why a hello came to nothing.
+/// Why a probe failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotMet(Broken);
 
-/// Whether the server at `address` lets in who has this key and shows this, and proves itself, too.
+/// Checks that the server at `address` accepts this key and this TLS identity, and proves that it has the key.
 pub async fn say_hello(
     address: &str,
     key: &SharedKey,

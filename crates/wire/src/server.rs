@@ -1,4 +1,4 @@
-//! The accounts tier's side.
+//! The server of the accounts tier.
 
 mod connection;
 mod strangers;
@@ -22,34 +22,33 @@ use crate::{
     tls::ServerTls,
 };
 
-/// The bounds of a server.
+/// The settings and limits of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// What a client must prove that it has.
+    /// The shared key; a client must prove that it has it.
     pub key: SharedKey,
-    /// Connections at once of those who have proved it; one more is told so and closed.
+    /// The most authenticated connections; one more is refused with a reason and closed.
     pub connections_max: usize,
-    /// Connections at once of those who have not; with one more, the oldest from the host that has the most
-    /// is closed.
+    /// The most pending handshakes; one more closes the oldest from the host that has the most.
     pub strangers_max: usize,
-    /// How long a client may take to prove its key, TLS included.
+    /// The timeout of a handshake, including TLS.
     pub hello: Duration,
-    /// Calls under way on a connection; one more is refused.
+    /// The most calls in flight on a connection; one more is refused.
     pub in_flight_max: u32,
-    /// How long a client may take to take what it is sent.
+    /// The timeout of a write to a client.
     pub patience: Duration,
-    /// How long a client may say nothing at all.
+    /// The idle timeout of a connection.
     pub idle: Duration,
-    /// How long a call may take, whatever its client would wait.
+    /// The longest time for a call, even if its client would wait longer.
     pub deadline_max: Duration,
-    /// How long calls may go on once the server stops.
+    /// How long calls in flight may take to finish when the server stops.
     pub grace: Duration,
-    /// How TLS is spoken, if it is.
+    /// TLS; `None` for plain TCP.
     pub tls: Option<ServerTls>,
 }
 
 impl ServerOptions {
-    /// The usual bounds.
+    /// Creates options with the default limits and without TLS.
     pub fn new(key: SharedKey) -> Self {
         Self {
             key,
@@ -66,8 +65,8 @@ impl ServerOptions {
     }
 }
 
-/// Accepts connections and has `backend` answer their calls until `stop`; then lets what runs finish
-/// within the grace time.
+/// Accepts connections and answers their calls by `backend` until `stop`; then lets calls in flight finish within
+/// the grace time.
 pub async fn serve(
     listener: TcpListener,
     backend: Arc<dyn Backend>,
@@ -84,7 +83,7 @@ pub async fn serve(
         let (stream, from) = match accepted {
             Ok((stream, peer)) => (stream, peer.ip()),
             Err(error) => {
-                tracing::warn!(%error, "a connection of the web tier could not be accepted");
+                tracing::warn!(%error, "cannot accept a connection from the web tier");
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             }
@@ -100,7 +99,7 @@ pub async fn serve(
             });
         } else {
             door.note_refused(from);
-            // Where they have no room either, without a word: to say one may take TLS, and time.
+            // If the pending handshakes are full, too, the connection is dropped: a refusal may need TLS, and time.
             if let Some(stranger) = door.strangers.enter_if_there_is_room(from) {
                 connections.spawn(async move {
                     stranger.while_there_is_room(door.refuse(stream)).await;
@@ -112,24 +111,24 @@ pub async fn serve(
     connections.close();
     let (grace, patience) = (door.options.grace, door.options.patience);
     if timeout(grace + patience, connections.wait()).await.is_err() {
-        tracing::warn!(open = connections.len(), "calls of the web tier were still under way");
+        tracing::warn!(open = connections.len(), "stopped with calls from the web tier in flight");
     }
 }
 
-/// A client that has proved its key, and its place.
+/// An authenticated connection and its permit.
 struct Met {
     incoming: Incoming,
     outgoing: Outgoing,
-    /// Free again when this goes.
+    /// Released on drop.
     _place: OwnedSemaphorePermit,
 }
 
-/// Where those who come are looked at.
+/// Admits connections: limits them and performs the handshake.
 struct Door {
     options: ServerOptions,
     places: Arc<Semaphore>,
     strangers: Arc<Strangers>,
-    /// When it was last logged that somebody did not come in.
+    /// The time of the last log entry about a refused connection.
     told: Mutex<Option<Instant>>,
 }
 
@@ -143,23 +142,23 @@ impl Door {
         }
     }
 
-    /// Gives a stranger one of their places.
+    /// Registers a pending handshake.
     fn let_in(&self, from: IpAddr) -> Stranger {
         let (stranger, evicted) = self.strangers.enter(from);
         if let Some(host) = evicted {
             metrics::counter!("lodge_wire_strangers_dropped_total").increment(1);
-            self.tell(host, &"others needed its place before it had proved the key");
+            self.tell(host, &"dropped for a newer connection before its handshake was complete");
         }
         stranger
     }
 
-    /// Has a stranger prove the key, and gives them a place.
+    /// Performs the handshake; returns `None` if it fails.
     async fn meet(&self, stream: TcpStream, from: IpAddr) -> Option<Met> {
         match self.try_meet(stream).await {
             Ok(met) => return Some(met),
-            // A look whether somebody listens is none that has failed.
+            // A probe of the port is not a failed handshake.
             Err(error) if error.is_departure() => {
-                tracing::debug!(%from, "somebody of the web tier came and went");
+                tracing::debug!(%from, "a connection closed before its handshake");
             }
             Err(Broken::TurnedAway(hello::FULL)) => self.note_refused(from),
             Err(error) => {
@@ -186,7 +185,7 @@ impl Door {
         Ok(Met { incoming, outgoing, _place: place })
     }
 
-    /// Both directions, inside TLS where it is spoken here.
+    /// Splits a connection into its halves, inside TLS if configured.
     async fn open(
         &self,
         stream: TcpStream,
@@ -199,28 +198,28 @@ impl Door {
         }
     }
 
-    /// Says that there is no room.
+    /// Refuses a connection past the limit.
     async fn refuse(&self, stream: TcpStream) {
         let deadline = Instant::now() + self.options.hello;
         if let Ok((_, mut outgoing)) = self.open(stream, deadline).await {
             let said = hello::turn_away(&mut outgoing, hello::FULL, self.options.hello);
-            // Whoever does not take it learns it by the end of the connection.
+            // A client that does not read this only sees the connection close.
             let _ = timeout_at(deadline, said).await;
         }
     }
 
-    /// Logs that somebody did not come in: once a second, for anybody can cause it.
+    /// Logs a refused connection as a warning at most once a second, because any client can cause it.
     fn tell(&self, from: IpAddr, why: &dyn Display) {
         let mut told = self.told.lock();
         if told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
             *told = Some(Instant::now());
             drop(told);
-            tracing::warn!(%from, error = %why, "a connection of the web tier did not come about");
+            tracing::warn!(%from, error = %why, "refused a connection from the web tier");
         } else {
-            tracing::debug!(%from, error = %why, "a connection of the web tier did not come about");
+            tracing::debug!(%from, error = %why, "refused a connection from the web tier");
         }
     }
 }
 
-/// How often it is logged at most that somebody did not come in.
+/// The shortest interval between warnings about refused connections.
 const TELL_EVERY: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! TLS between the tiers. Both ends are ours, so it is 1.3 and nothing older, and no session is resumed: a
-//! certificate is looked at each time.
+//! TLS between the tiers. Both ends are Lodge, so only TLS 1.3 is accepted. Sessions are not resumed, so that
+//! certificates are verified on every connection.
 
 use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
 
@@ -25,33 +25,33 @@ use crate::{
     hello,
 };
 
-/// What the first byte of a TLS connection is: a handshake.
+/// The first byte of a TLS connection: a handshake record.
 const HANDSHAKE: u8 = 0x16;
 
-/// How long a refusal may take to be sent to a peer that has said nothing yet.
+/// Timeout for sending a refusal to a peer without TLS.
 const REFUSAL: Duration = Duration::from_millis(500);
 
-/// Why certificates, keys or authorities cannot be used.
+/// Why certificates, keys or authorities are unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum BadTls {
-    /// No PEM, or none of what it should be.
-    #[error("the {0} cannot be read: {1}")]
+    /// The text is not PEM of the expected kind.
+    #[error("cannot parse the {0}: {1}")]
     Pem(&'static str, pem::Error),
-    /// It is empty of what it should have.
-    #[error("there is no certificate among the {0}")]
+    /// The PEM has no certificate.
+    #[error("no certificate in the {0}")]
     Empty(&'static str),
-    /// Nobody could be trusted.
+    /// The machine has no usable root certificates.
     #[error("this machine has no root certificates that can be read")]
     NoRoots(#[source] Option<rustls_native_certs::Error>),
-    /// They do not fit each other, or are of a kind that is not known here.
+    /// Certificate and key do not match, or are of an unsupported kind.
     #[error(transparent)]
     Rustls(#[from] rustls::Error),
-    /// The authorities cannot be those of clients.
+    /// The authorities are not usable for client certificates.
     #[error(transparent)]
     Authorities(#[from] VerifierBuilderError),
 }
 
-/// What a side shows: its certificate with those between it and its authority, and its key.
+/// The identity of a side: its certificate chain, without the root, and its private key.
 #[derive(Debug)]
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
@@ -59,7 +59,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Takes certificates, one's own first, and the key, each PEM.
+    /// Parses the certificate chain, the side's own certificate first, and the key, both in PEM.
     pub fn read(certificates_pem: &[u8], key_pem: &[u8]) -> Result<Self, BadTls> {
         let chain = certificates("certificates", certificates_pem)?;
         let key = PrivateKeyDer::from_pem_slice(key_pem);
@@ -68,13 +68,14 @@ impl Identity {
     }
 }
 
-/// How a server speaks TLS. Clones share it.
+/// The TLS configuration of a server; cheap to clone.
 #[derive(derive_more::Debug, Clone)]
 #[debug("ServerTls(…)")]
 pub struct ServerTls(TlsAcceptor);
 
 impl ServerTls {
-    /// Shows `identity`. With authorities, PEM, only clients that show a certificate by one of them come in.
+    /// Creates a configuration that presents `identity`. With authorities, in PEM, a client must present a
+    /// certificate issued by one of them.
     pub fn new(identity: Identity, clients_pem: Option<&[u8]>) -> Result<Self, BadTls> {
         let verifier: Arc<dyn ClientCertVerifier> = match clients_pem {
             None => WebPkiClientVerifier::no_client_auth(),
@@ -92,8 +93,8 @@ impl ServerTls {
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 
-    /// Shakes hands with a client until `deadline`. One that does not speak TLS is told so as the protocol
-    /// refuses: it may be one of ours that lacks a setting, and waits for a greeting.
+    /// Performs the TLS handshake with a client until `deadline`. A client without TLS gets a refusal in the plain
+    /// protocol: it may be a web process that lacks a setting and waits for a greeting.
     pub(crate) async fn accept(
         &self,
         stream: TcpStream,
@@ -117,22 +118,22 @@ impl ServerTls {
 }
 
 async fn refuse_plain(stream: TcpStream) {
-    // What was said and not read would have the refusal thrown away.
+    // Unread input would reset the connection and discard the refusal.
     let _ = stream.try_read(&mut [0; 1024]);
     let (_, mut outgoing) = frame::split(stream);
-    let said = hello::turn_away(&mut outgoing, "it speaks TLS only", REFUSAL);
-    // Whoever does not take it learns it by the end of the connection.
+    let said = hello::turn_away(&mut outgoing, "the server speaks TLS only", REFUSAL);
+    // A client that does not read this only sees the connection close.
     let _ = timeout(REFUSAL, said).await;
 }
 
-/// How a client speaks TLS. Clones share it.
+/// The TLS configuration of a client; cheap to clone.
 #[derive(derive_more::Debug, Clone)]
 #[debug("ClientTls(…)")]
 pub struct ClientTls(TlsConnector);
 
 impl ClientTls {
-    /// Trusts servers that have a certificate by one of these authorities, PEM; without them, by one of the
-    /// machine's. Shows `identity` to those that ask for one.
+    /// Creates a configuration that trusts servers with a certificate issued by one of these authorities, in PEM, or
+    /// by default by one of the machine's. Presents `identity` to servers that request a certificate.
     pub fn new(servers_pem: Option<&[u8]>, identity: Option<Identity>) -> Result<Self, BadTls> {
         let roots = match servers_pem {
             Some(pem) => authorities(pem)?,
@@ -149,7 +150,7 @@ impl ClientTls {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    /// Shakes hands with the server at `address`, `host:port`, whose certificate must name the host.
+    /// Performs the TLS handshake with the server at `address`, `host:port`; its certificate must name the host.
     pub(crate) async fn connect(
         &self,
         address: &str,
@@ -179,22 +180,22 @@ fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'st
     if read.is_empty() { Err(BadTls::Empty(what)) } else { Ok(read) }
 }
 
-/// When the first of these certificates, PEM, is good no more: seconds since 1970.
+/// Returns when the first of these certificates, in PEM, expires, in seconds since 1970.
 pub fn certificates_end(pem: &[u8]) -> Result<u64, BadTls> {
     let certificates = certificates("certificates", pem)?;
     let ends: Result<Vec<_>, _> = certificates.iter().map(end).collect();
     ends?.into_iter().min().ok_or(BadTls::Empty("certificates"))
 }
 
-/// Whoever verifies looks at the time before all else, and says by when it should have been.
+/// Returns a certificate's expiry. The verifier checks the time first, and its error contains `not_after`.
 fn end(certificate: &CertificateDer<'_>) -> Result<u64, BadTls> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone().into_owned())?;
     let verifier =
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build()?;
-    let nobody = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
+    let unspecified = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
     let the_last_day = UnixTime::since_unix_epoch(LAST_DAY);
-    match verifier.verify_server_cert(certificate, &[], &nobody, &[], the_last_day) {
+    match verifier.verify_server_cert(certificate, &[], &unspecified, &[], the_last_day) {
         Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
             not_after,
             ..
@@ -204,7 +205,7 @@ fn end(certificate: &CertificateDer<'_>) -> Result<u64, BadTls> {
     }
 }
 
-/// The first day of the year 10000, which no certificate can name.
+/// The first day of the year 10000, later than the expiry of any certificate.
 const LAST_DAY: Duration = Duration::from_hours(24 * 2_932_897);
 
 fn authorities(pem: &[u8]) -> Result<RootCertStore, BadTls> {
@@ -218,7 +219,7 @@ fn authorities(pem: &[u8]) -> Result<RootCertStore, BadTls> {
 fn of_the_machine() -> Result<RootCertStore, BadTls> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
-        tracing::warn!(%error, "root certificates of this machine cannot be read");
+        tracing::warn!(%error, "cannot read root certificates of this machine");
     }
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);

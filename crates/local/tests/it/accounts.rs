@@ -1,4 +1,4 @@
-//! Who is signed in, in memory, while others end sessions.
+//! The session cache while other processes end sessions.
 
 use std::{
     sync::{
@@ -31,8 +31,7 @@ use tempfile::TempDir;
 
 use crate::support::{account_stores, accounts, open, until};
 
-/// Counts the questions who is signed in and what has changed, can be cut off, and can be given another
-/// database.
+/// A backend that counts session lookups and polls of the feed, can be cut off, and can switch to another database.
 struct Counted {
     accounts: RwLock<Arc<Accounts>>,
     asked: AtomicUsize,
@@ -86,7 +85,7 @@ impl Fixture {
         Self { stores, backend: Arc::new(backend), clock, failures, engine }
     }
 
-    /// A cache that hears of changes, as another process has it.
+    /// Creates a cache that follows the feed, like that of another process.
     fn following(&self, kept: Duration) -> Arc<CachedAccounts> {
         let backend = Arc::clone(&self.backend) as Arc<dyn Backend>;
         let cache = CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>);
@@ -96,11 +95,11 @@ impl Fixture {
         cache
     }
 
-    /// The same, when it has begun to remember.
+    /// As [`Self::following`], once it has begun to cache.
     async fn cache(&self) -> Arc<CachedAccounts> {
         let cache = self.following(Duration::from_mins(1));
         let session = self.session().await;
-        until("it remembers", async || {
+        until("it caches sessions", async || {
             let before = self.asked();
             assert!(who(&cache, session).await.is_ok());
             self.asked() == before
@@ -109,7 +108,7 @@ impl Fixture {
         cache
     }
 
-    /// A session of a new account.
+    /// Creates a session of a new account.
     async fn session(&self) -> SessionDigest {
         begun(&self.stores, &self.stores.sign_up().await).await.digest
     }
@@ -128,7 +127,7 @@ async fn who(cache: &CachedAccounts, session: SessionDigest) -> Result<Reply> {
 }
 
 #[tokio::test]
-async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
+async fn a_session_is_looked_up_once_and_invalidated_when_another_process_ends_it() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
     let store = &*fixture.stores.accounts;
@@ -153,17 +152,18 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
             }
             _ => drop(store.remove(event(account.id, kind, 1)).await.unwrap().unwrap()),
         }
-        until("it is forgotten", async || who(&cache, session.digest).await.is_err()).await;
+        until("it is invalidated", async || who(&cache, session.digest).await.is_err()).await;
     }
 }
 
 #[tokio::test]
-async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
+async fn with_a_disabled_cache_every_lookup_goes_to_the_backend() {
     let fixture = Fixture::new();
     let cache = fixture.following(Duration::ZERO);
     let session = fixture.session().await;
     let heard = fixture.heard();
-    until("the feed is heard, as where it is trusted", async || fixture.heard() > heard + 1).await;
+    until("the feed is polled, as for an enabled cache", async || fixture.heard() > heard + 1)
+        .await;
     let before = fixture.asked();
     for _ in 0..100 {
         assert!(who(&cache, session).await.is_ok());
@@ -172,7 +172,7 @@ async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
 }
 
 #[tokio::test]
-async fn what_is_ended_here_is_over_at_once() {
+async fn a_session_ended_in_this_process_is_invalid_at_once() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
     let account = fixture.stores.sign_up().await;
@@ -186,7 +186,7 @@ async fn what_is_ended_here_is_over_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_remembered_expires_by_the_clock() {
+async fn a_cached_session_expires_by_the_clock() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
     let session = fixture.session().await;
@@ -196,20 +196,20 @@ async fn what_is_remembered_expires_by_the_clock() {
 }
 
 #[tokio::test]
-async fn who_hears_nothing_trusts_nothing() {
+async fn without_the_feed_no_cached_session_is_trusted() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
     let session = fixture.session().await;
     assert!(who(&cache, session).await.is_ok());
     fixture.backend.cut_off.store(true, Ordering::SeqCst);
-    until("it trusts no longer", async || who(&cache, session).await.is_err()).await;
+    until("it is no longer trusted", async || who(&cache, session).await.is_err()).await;
     fixture.backend.cut_off.store(false, Ordering::SeqCst);
     assert!(who(&cache, session).await.is_ok());
 }
 
-/// After a restore of an older file, or with a second process that has another one.
+/// As after a restore of an older file, or with a second process on another file.
 #[tokio::test]
-async fn in_another_database_nothing_is_remembered_of_the_first() {
+async fn a_switch_to_another_database_clears_the_cache() {
     for happened in [0, 50] {
         let fixture = Fixture::new();
         let cache = fixture.cache().await;
@@ -220,23 +220,23 @@ async fn in_another_database_nothing_is_remembered_of_the_first() {
             made(&*other.accounts(), &fresh_name()).await;
         }
         *fixture.backend.accounts.write() = service(&other, &fixture.clock, &fixture.failures);
-        until("it is forgotten", async || who(&cache, session).await.is_err()).await;
+        until("it is invalidated", async || who(&cache, session).await.is_err()).await;
     }
 }
 
-/// A place in the feed of a file is none in the feed of what the file becomes.
+/// A place in the feed is invalid after the file was closed: it may have been replaced by an older one.
 #[tokio::test]
-async fn a_file_that_was_closed_meanwhile_may_be_an_older_one() {
+async fn a_reopened_file_has_a_new_feed() {
     let (engine, folder) = open();
     made(&*engine.accounts(), &fresh_name()).await;
     let place = engine.sessions().changed_since(None).await.unwrap().place;
     engine.close().await.unwrap();
     let engine = Sqlite::open(folder.path(), &lodge_sqlite::Options::default()).unwrap();
-    let told = engine.sessions().changed_since(Some(place)).await.unwrap();
-    assert!(told.begins_anew);
+    let changed = engine.sessions().changed_since(Some(place)).await.unwrap();
+    assert!(changed.begins_anew);
 }
 
-/// Somebody who guesses.
+/// A sign-in with a guessed password.
 fn guess(name: &str) -> SignIn {
     SignIn {
         username: name.to_owned(),
@@ -247,7 +247,7 @@ fn guess(name: &str) -> SignIn {
 }
 
 #[tokio::test]
-async fn what_nobody_stayed_to_hear_is_no_failure() {
+async fn a_cancelled_sign_in_is_not_a_failure() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let username = fresh_name();
@@ -255,7 +255,7 @@ async fn what_nobody_stayed_to_hear_is_no_failure() {
     let account = accounts.create(username, first, Role::Member).await.unwrap();
     let name = account.username.as_str();
     for _ in 0..30 {
-        // Polled once, so that it is counted, and given up.
+        // Polled once, so that it is counted, then dropped.
         let mut asked = Box::pin(accounts.sign_in(guess(name)));
         assert!(futures_util::poll!(&mut asked).is_pending());
         drop(asked);
@@ -269,7 +269,7 @@ async fn what_nobody_stayed_to_hear_is_no_failure() {
 }
 
 #[tokio::test]
-async fn a_code_is_good_while_its_name_is_locked() {
+async fn a_reset_code_is_valid_while_its_name_is_locked() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let account = fixture.stores.sign_up().await;
@@ -287,7 +287,7 @@ async fn a_code_is_good_while_its_name_is_locked() {
 }
 
 #[tokio::test]
-async fn staff_have_no_say_over_whoever_is_raised_meanwhile() {
+async fn staff_cannot_act_on_an_account_that_was_promoted_meanwhile() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let store = &*fixture.stores.accounts;

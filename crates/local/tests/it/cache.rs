@@ -1,4 +1,4 @@
-//! What is in the cache is what the store has.
+//! Coherence of the link cache with its store.
 
 use std::{
     sync::{
@@ -26,7 +26,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use crate::support::{open, until};
 
-/// Room for a few dozen links.
+/// Capacity for a few dozen links.
 const SMALL: u64 = 40_000;
 
 struct Stores {
@@ -42,7 +42,7 @@ fn stores(capacity_bytes: u64) -> Stores {
     Stores { slow, cached, _folder: folder }
 }
 
-/// Fills the cache with other links, which are asked for more often, until this one is out.
+/// Fills the cache with more frequently read links until this one is evicted.
 async fn evict(cached: &CachedLinks, short: &Short) {
     until("the cache is bounded", async || {
         let others: Vec<Short> = (0..100).map(|_| fresh("other")).collect();
@@ -64,14 +64,14 @@ fn spawn_find(cached: &Arc<CachedLinks>, short: &Short) -> JoinHandle<Option<Arc
     tokio::spawn(async move { cached.find(&short).await.unwrap() })
 }
 
-/// Stores a change in a task of its own.
+/// Spawns a change of a link.
 fn spawn_change(cached: &Arc<CachedLinks>, link: &Link) -> JoinHandle<Result<Option<Done<Link>>>> {
     let (cached, link) = (Arc::clone(cached), link.clone());
     tokio::spawn(async move { cached.change(link, None).await })
 }
 
 #[tokio::test]
-async fn a_slow_lookup_never_brings_back_what_a_write_has_replaced() {
+async fn a_slow_lookup_never_restores_a_replaced_link() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let first = create(&*cached, link(&fresh("slow"))).await;
     evict(&cached, &first.short).await;
@@ -87,7 +87,7 @@ async fn a_slow_lookup_never_brings_back_what_a_write_has_replaced() {
         change(&*cached, &first, |link| link.target = target("https://new.example/")).await;
     assert_eq!(cached.find_cached(first.short.as_str()).as_deref(), Some(&second));
     evict(&cached, &first.short).await;
-    // Whoever comes after the write does not share the lookup that began before it.
+    // A read after the write does not share the lookup that began before it.
     let fresh_find = tokio::time::timeout(Duration::from_secs(10), cached.find(&first.short));
     assert_eq!(fresh_find.await.unwrap().unwrap().as_deref(), Some(&second));
     evict(&cached, &first.short).await;
@@ -100,7 +100,7 @@ async fn a_slow_lookup_never_brings_back_what_a_write_has_replaced() {
 }
 
 #[tokio::test]
-async fn of_two_writes_answered_in_the_wrong_order_the_newer_stays() {
+async fn of_two_writes_answered_in_the_wrong_order_the_newer_wins() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let first = create(&*cached, link(&fresh("order"))).await;
     let second = changed(&first, |link| link.key_version = 2);
@@ -111,7 +111,7 @@ async fn of_two_writes_answered_in_the_wrong_order_the_newer_stays() {
     })
     .await;
     until("its answer is held back", async || slow.holds_all()).await;
-    // From here on each click counts, so that the link may not be cached.
+    // From here on the link has a click limit and must not be cached.
     let third = change(&*cached, &second, |link| link.click_limit = ClickLimit::new(5).ok()).await;
     release.send(()).unwrap();
     late.await.unwrap().unwrap();
@@ -120,7 +120,7 @@ async fn of_two_writes_answered_in_the_wrong_order_the_newer_stays() {
 }
 
 #[tokio::test]
-async fn a_write_with_an_unknown_outcome_empties_its_place() {
+async fn a_write_with_an_unknown_outcome_invalidates_its_entry() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let first = create(&*cached, link(&fresh("unknown"))).await;
     let second = changed(&first, |link| link.key_version = 2);
@@ -143,7 +143,7 @@ async fn a_write_with_an_unknown_outcome_empties_its_place() {
 }
 
 #[tokio::test]
-async fn a_write_whose_caller_has_gone_still_reaches_the_cache() {
+async fn a_write_whose_caller_is_dropped_still_updates_the_cache() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let first = create(&*cached, link(&fresh("gone"))).await;
     let release = slow.hold_next_answer();
@@ -178,7 +178,7 @@ async fn concurrent_misses_of_one_short_share_one_lookup() {
         }
         assert_eq!(slow.lookups() - before, 1);
     }
-    // What was absent a moment ago is looked for again.
+    // No negative caching: an absent short is looked up again.
     let before = slow.lookups();
     assert_eq!(cached.find(&absent).await.unwrap(), None);
     assert_eq!(slow.lookups() - before, 1);
@@ -187,7 +187,7 @@ async fn concurrent_misses_of_one_short_share_one_lookup() {
 }
 
 #[tokio::test]
-async fn a_lookup_goes_on_for_others_when_the_first_has_gone() {
+async fn a_shared_lookup_survives_its_first_caller() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let present = create(slow.store(), link(&fresh("present"))).await;
     let release = slow.hold_next_answer();
@@ -203,7 +203,7 @@ async fn a_lookup_goes_on_for_others_when_the_first_has_gone() {
 }
 
 #[tokio::test]
-async fn lookups_past_the_bound_are_refused() {
+async fn lookups_past_the_limit_are_refused() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let mut held = Vec::new();
     let mut waiting = Vec::new();
@@ -221,7 +221,7 @@ async fn lookups_past_the_bound_are_refused() {
 }
 
 #[tokio::test]
-async fn a_limited_link_is_never_cached() {
+async fn a_link_with_a_click_limit_is_never_cached() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let limited = Link { click_limit: ClickLimit::new(1).ok(), ..link(&fresh("limited")) };
     let limited = create(&*cached, limited).await;
@@ -239,7 +239,7 @@ async fn a_limited_link_is_never_cached() {
 }
 
 #[tokio::test]
-async fn a_repeated_write_does_not_bring_back_its_outcome() {
+async fn a_replayed_write_does_not_cache_its_old_outcome() {
     let Stores { cached, _folder, .. } = stores(SMALL);
     let attempt = attempt(&fresh("key"), "", 0);
     let wanted = link(&fresh("repeated"));
@@ -252,19 +252,19 @@ async fn a_repeated_write_does_not_bring_back_its_outcome() {
 }
 
 #[tokio::test]
-async fn what_is_remembered_does_not_hide_what_a_repetition_finds_done() {
+async fn a_replayed_write_invalidates_an_older_entry() {
     let Stores { cached, slow, _folder } = stores(SMALL);
     let attempt = attempt(&fresh("key"), "", 0);
     let first = create(&*cached, link(&fresh("done"))).await;
     let second = changed(&first, |link| link.key_version = 2);
-    // As another process does that carries on where this one broke off.
+    // Another process stores the change, as after a crash of this one.
     slow.change(second.clone(), Some(attempt.clone())).await.unwrap();
     assert!(cached.change(second.clone(), Some(attempt)).await.unwrap().unwrap().replayed);
     let found = cached.find(&first.short).await.unwrap().unwrap();
     assert_eq!(found.key_version, second.key_version);
 }
 
-/// Readers note what was acknowledged before they read, and must see that or something newer.
+/// Each reader notes the last acknowledged version before it reads, and must read that or a newer one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_read_is_older_than_the_last_acknowledged_write() {
     const CHANGES: u64 = 200;
@@ -315,7 +315,7 @@ async fn no_read_is_older_than_the_last_acknowledged_write() {
             }));
         }
     }
-    // Something else goes through the cache meanwhile, and pushes these out of it.
+    // Other links evict these from the cache meanwhile.
     let others = tokio::spawn({
         let cached = Arc::clone(&cached);
         async move {
@@ -362,7 +362,7 @@ impl KeyStore for SlowKeys {
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_not_brought_back_by_a_slow_lookup() {
+async fn a_slow_lookup_never_restores_a_revoked_key() {
     let (engine, _folder) = open();
     let (release, held) = oneshot::channel();
     let slow = Arc::new(SlowKeys {
@@ -381,7 +381,7 @@ async fn a_revoked_key_is_not_brought_back_by_a_slow_lookup() {
     release.send(()).unwrap();
     assert_eq!(late.await.unwrap().unwrap().revoked_at, None);
     assert_eq!(cached.find([1; 32]).await.unwrap(), revoked);
-    // Now it is kept for a moment: no further lookup.
+    // Now it is cached: no further lookup.
     assert_eq!(cached.find([1; 32]).await.unwrap(), revoked);
     assert_eq!(slow.finds.load(Ordering::SeqCst), 2);
 }

@@ -17,7 +17,7 @@ fn password(text: &str) -> Password {
 }
 
 #[tokio::test]
-async fn only_the_right_password_fits_its_hash() {
+async fn only_the_right_password_matches_its_hash() {
     let pool = Argon2Pool::new(1, 10).unwrap();
     let hash = pool.hash(password("snow")).await.unwrap();
     assert!(hash.0.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{}", hash.0);
@@ -29,7 +29,7 @@ async fn only_the_right_password_fits_its_hash() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_pool_refuses_at_once_and_works_on() {
+async fn a_full_pool_refuses_at_once_and_keeps_working() {
     let pool = std::sync::Arc::new(Argon2Pool::new(1, 2).unwrap());
     let asked: Vec<_> = (0..40)
         .map(|_| {
@@ -53,7 +53,7 @@ async fn a_full_pool_refuses_at_once_and_works_on() {
 }
 
 #[tokio::test]
-async fn who_has_gone_is_not_hashed_for() {
+async fn a_cancelled_job_is_not_run() {
     let pool = Argon2Pool::new(1, 1_000).unwrap();
     let mut one = Duration::MAX;
     for _ in 0..3 {
@@ -71,7 +71,7 @@ async fn who_has_gone_is_not_hashed_for() {
     assert!(last.elapsed() < one * 100, "{:?} after {one:?} for one", last.elapsed());
 }
 
-/// Whoever changes the library finds every password as it was.
+/// Guards a change of the library: existing hashes must stay valid.
 #[tokio::test]
 async fn another_implementation_agrees_on_every_hash() {
     let pool = Argon2Pool::new(1, 1).unwrap();
@@ -89,9 +89,9 @@ async fn another_implementation_agrees_on_every_hash() {
     }
 }
 
-/// What an import takes is only ever right or wrong.
+/// Verifying an imported hash never fails with an error.
 #[tokio::test]
-async fn every_hash_that_is_taken_from_elsewhere_can_be_verified() {
+async fn every_hash_that_an_import_accepts_can_be_verified() {
     let pool = Argon2Pool::new(1, 1).unwrap();
     let (short, long) = ("A".repeat(11), "A".repeat(64));
     let mut taken = Vec::new();

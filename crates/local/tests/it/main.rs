@@ -1,4 +1,4 @@
-//! Caches, failure counts and hashing as others see them, over a real data folder.
+//! Caches, failure counters and hashing through their public interface, on a real data folder.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

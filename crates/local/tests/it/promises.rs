@@ -1,4 +1,4 @@
-//! The contract, with the caches before the stores.
+//! The contract suite, with the caches in front of the stores.
 
 use std::sync::Arc;
 

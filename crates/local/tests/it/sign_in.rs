@@ -1,4 +1,4 @@
-//! What a sign-in costs, counted instead of timed.
+//! The cost of a sign-in, counted instead of timed.
 
 use std::sync::{
     Arc,
@@ -27,10 +27,10 @@ use crate::support::{accounts, open};
 const PASSWORD: &str = "a lift in the fog";
 /// An outdated hash.
 const BCRYPT: &str = "$2b$04$WYz4gw5Cos5hDj59hW0QkOJ0I99LIPD4sZUud5AAHqs0rbWaTeLBy";
-/// What [`PASSWORD`] becomes.
+/// The hash of [`PASSWORD`].
 const RIGHT: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$cmlnaHQ";
 
-/// Counts what it is asked to do, each with what it would cost.
+/// Records each operation and its cost parameters.
 #[derive(Default)]
 struct Counting(Mutex<Vec<Work>>);
 
@@ -54,7 +54,7 @@ impl Passwords for Counting {
     }
 }
 
-/// Finds every password right, and has room for so many new hashes.
+/// Accepts every password, and allows this many new hashes.
 struct Lenient(AtomicUsize);
 
 #[async_trait]
@@ -70,7 +70,7 @@ impl Passwords for Lenient {
     }
 }
 
-/// Makes the account of that name.
+/// Creates an account with this name.
 async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned: bool) {
     let password = has_password.then(|| PasswordHash(RIGHT.to_owned()));
     let account = NewAccount { password, ..new(&Username::parse(name).unwrap()) };
@@ -106,8 +106,8 @@ async fn every_kind_of_sign_in_costs_one_verification_of_the_same_cost() {
     let mut refusals = Vec::new();
     for (kind, name, password) in [
         ("a wrong password", "ada", "a guess"),
-        ("an unknown name", "nobody", "a guess"),
-        ("what cannot be a name", "no body at all", "a guess"),
+        ("an unknown name", "unknown", "a guess"),
+        ("an invalid name", "not a valid name", "a guess"),
         ("a banned account", "banned", "a guess"),
         ("an account without a password", "provided", "a guess"),
         ("a banned one without a password", "banned-provided", "a guess"),
@@ -127,7 +127,7 @@ async fn every_kind_of_sign_in_costs_one_verification_of_the_same_cost() {
 }
 
 #[tokio::test]
-async fn who_is_signed_out_meanwhile_changes_no_password() {
+async fn a_session_that_has_ended_cannot_change_the_password() {
     let (engine, _folder) = open();
     known(&*engine.accounts(), "ada", true, false).await;
     let accounts = service(&engine, &Arc::new(Counting::default()));
@@ -142,10 +142,13 @@ async fn who_is_signed_out_meanwhile_changes_no_password() {
     accounts.sign_out(&ended, ended.session.id).await.unwrap();
     assert!(matches!(change(&ended).await, Err(Error::Forbidden(_))));
     change(&mine).await.unwrap();
-    assert!(matches!(change(&mine).await, Err(Error::Forbidden(_))), "as it was before");
+    assert!(
+        matches!(change(&mine).await, Err(Error::Forbidden(_))),
+        "the current password is no longer valid"
+    );
 }
 
-/// Makes an account with an outdated hash, whose owner signs in with `password`; the hash afterwards.
+/// Creates an account with an outdated hash, signs in with `password`, and returns the hash afterwards.
 async fn renewed(engine: &Sqlite, accounts: &Accounts, name: &str, password: &str) -> String {
     let (store, name) = (engine.accounts(), Username::parse(name).unwrap());
     let imported = NewAccount { password: Some(PasswordHash(BCRYPT.to_owned())), ..new(&name) };
@@ -156,15 +159,15 @@ async fn renewed(engine: &Sqlite, accounts: &Accounts, name: &str, password: &st
 }
 
 #[tokio::test]
-async fn nobody_is_kept_out_because_their_hash_cannot_be_renewed_now() {
+async fn a_sign_in_succeeds_even_if_its_hash_cannot_be_upgraded() {
     let (engine, _folder) = open();
     let accounts = service(&engine, &Arc::new(Lenient(1.into())));
     assert_eq!(renewed(&engine, &accounts, "ada", PASSWORD).await, RIGHT);
-    assert_eq!(renewed(&engine, &accounts, "grace", PASSWORD).await, BCRYPT, "there is no room");
+    assert_eq!(renewed(&engine, &accounts, "grace", PASSWORD).await, BCRYPT, "the pool is full");
 }
 
 #[tokio::test]
-async fn what_bcrypt_did_not_look_at_becomes_no_part_of_a_password() {
+async fn a_password_that_bcrypt_truncates_is_not_rehashed() {
     let (engine, _folder) = open();
     let accounts = service(&engine, &Arc::new(Lenient(9.into())));
     for (bytes, expected) in [(71, RIGHT), (72, BCRYPT), (100, BCRYPT)] {

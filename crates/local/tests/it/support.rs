@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers for the tests.
 
 use std::{
     sync::Arc,
@@ -17,14 +17,14 @@ use lodge_local::CountedFailures;
 use lodge_sqlite::{Options, Sqlite};
 use tempfile::TempDir;
 
-/// An engine on a new folder.
+/// Opens an engine in a new folder.
 pub(crate) fn open() -> (Sqlite, TempDir) {
     let folder = TempDir::new().unwrap();
     let engine = Sqlite::open(folder.path(), &Options::default()).unwrap();
     (engine, folder)
 }
 
-/// The accounts' stores of an engine.
+/// Returns the account stores of an engine.
 pub(crate) fn account_stores(engine: &Sqlite) -> AccountsFixture {
     AccountsFixture {
         accounts: engine.accounts(),
@@ -33,7 +33,7 @@ pub(crate) fn account_stores(engine: &Sqlite) -> AccountsFixture {
     }
 }
 
-/// The service on an engine.
+/// Creates the accounts service on an engine.
 pub(crate) fn accounts(
     engine: &Sqlite,
     passwords: Arc<dyn Passwords>,
@@ -57,7 +57,7 @@ pub(crate) fn accounts(
     })
 }
 
-/// Waits for something that must come true within ten seconds.
+/// Waits for a condition for at most ten seconds.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !is_so().await {

@@ -1,4 +1,4 @@
-//! How long a session that has ended elsewhere is believed here, by a clock that the tests move.
+//! How long the cache trusts a session that another process has ended, with a clock that the tests advance.
 
 use std::{
     collections::HashSet,
@@ -28,20 +28,20 @@ use uuid::Uuid;
 
 use crate::support::{account_stores, open};
 
-/// How exactly it is looked.
+/// The resolution of the measurements.
 const STEP: Duration = Duration::from_millis(10);
 
-/// Sessions and their feed in memory, which answer at once.
+/// A backend with sessions and their feed in memory, which answers at once.
 struct Elsewhere {
     known: Vec<(SessionDigest, SignedIn)>,
     ended: Mutex<HashSet<SessionDigest>>,
     feed: Mutex<Vec<AccountId>>,
     asked: AtomicUsize,
-    /// As many as a pool of connections carries at once.
+    /// The concurrent calls of a connection pool.
     turns: Semaphore,
-    /// Leaves for those who ask about sessions to be answered.
+    /// Permits for session lookups to be answered.
     leaves: Semaphore,
-    /// Whether nothing is heard of the feed.
+    /// Whether polls of the feed fail.
     is_silent: AtomicBool,
 }
 
@@ -72,7 +72,7 @@ impl Backend for Elsewhere {
     }
 }
 
-/// A cache before sessions elsewhere, at a time that stands still.
+/// A cache in front of the backend, with a paused clock.
 struct Fixture {
     elsewhere: Arc<Elsewhere>,
     cache: Arc<CachedAccounts>,
@@ -87,12 +87,12 @@ impl Drop for Fixture {
 }
 
 impl Fixture {
-    /// With one session each of so many accounts.
+    /// Creates a fixture with one session for each of this many accounts.
     async fn new(accounts: usize) -> Self {
         Self::keeping(accounts, Duration::from_mins(1)).await
     }
 
-    /// The same, where somebody is remembered for so long.
+    /// As [`Self::new`], with this time for which sessions are cached.
     async fn keeping(accounts: usize, kept: Duration) -> Self {
         let (engine, _folder) = open();
         let stores = account_stores(&engine);
@@ -118,14 +118,14 @@ impl Fixture {
         let following = Arc::clone(&cache);
         let following = tokio::spawn(async move { following.follow().await });
         let fixture = Self { elsewhere, cache, following };
-        // Until the feed was asked first.
+        // Until the first poll of the feed.
         for _ in 0..3 {
             fixture.pass(STEP).await;
         }
         fixture
     }
 
-    /// Lets time pass, and whatever is due happen.
+    /// Advances the clock and runs what is due.
     async fn pass(&self, time: Duration) {
         advance(time).await;
         for _ in 0..5 {
@@ -141,7 +141,7 @@ impl Fixture {
         self.cache.call(Call::Who(self.session(number))).await.is_ok()
     }
 
-    /// Asks by so many tokens at once that nobody answers for.
+    /// Spawns lookups of this many invalid tokens, which wait for an answer.
     async fn asked_by_strangers(&self, count: usize) -> JoinSet<Result<Reply>> {
         self.elsewhere.leaves.forget_permits(1);
         let mut asking = JoinSet::new();
@@ -154,13 +154,13 @@ impl Fixture {
         asking
     }
 
-    /// Whether it opens, and nobody was asked.
+    /// Whether the session is valid without a call to the backend.
     async fn is_remembered(&self, number: usize) -> bool {
         let before = self.elsewhere.asked.load(Ordering::SeqCst);
         self.opens(number).await && self.elsewhere.asked.load(Ordering::SeqCst) == before
     }
 
-    /// Ends a session elsewhere; how long it is believed here.
+    /// Ends a session at the backend; returns how long the cache still accepts it.
     async fn believed_after_its_end(&self, number: usize) -> Duration {
         assert!(self.opens(number).await && self.is_remembered(number).await);
         let (session, me) = &self.elsewhere.known[number];
@@ -173,7 +173,7 @@ impl Fixture {
         ended.elapsed()
     }
 
-    /// So many changes of accounts that nobody remembers.
+    /// Adds this many changes of accounts that are not cached.
     fn others_change(&self, count: usize) {
         let mut feed = self.elsewhere.feed.lock();
         let next = i64::try_from(feed.len()).unwrap();
@@ -181,9 +181,9 @@ impl Fixture {
     }
 }
 
-/// Wherever between two questions to the feed it ends.
+/// Whenever it ends between two polls of the feed.
 #[tokio::test]
-async fn a_session_that_has_ended_elsewhere_is_believed_for_a_third_of_a_second_at_most() {
+async fn a_session_ended_by_another_process_is_trusted_for_at_most_a_third_of_a_second() {
     let mut longest = Duration::ZERO;
     for phase in 0..31 {
         let fixture = Fixture::new(1).await;
@@ -191,12 +191,15 @@ async fn a_session_that_has_ended_elsewhere_is_believed_for_a_third_of_a_second_
         longest = longest.max(fixture.believed_after_its_end(0).await);
     }
     assert!(longest <= Duration::from_millis(310), "{longest:?}");
-    assert!(longest >= Duration::from_millis(200), "it was looked at the wrong moments");
+    assert!(
+        longest >= Duration::from_millis(200),
+        "the moments do not cover the interval of polls"
+    );
 }
 
-/// The feed fails at the very moment at which the session ends.
+/// The feed fails at the moment at which the session ends.
 #[tokio::test]
-async fn whoever_hears_nothing_believes_nothing_after_800_ms() {
+async fn without_the_feed_no_session_is_trusted_after_800_ms() {
     for phase in 0..31 {
         let fixture = Fixture::new(2).await;
         assert!(fixture.opens(1).await);
@@ -204,7 +207,7 @@ async fn whoever_hears_nothing_believes_nothing_after_800_ms() {
         fixture.elsewhere.is_silent.store(true, Ordering::SeqCst);
         let believed = fixture.believed_after_its_end(0).await;
         assert!(believed <= Duration::from_millis(800), "{believed:?}");
-        assert!(fixture.opens(1).await && !fixture.is_remembered(1).await, "it is asked for");
+        assert!(fixture.opens(1).await && !fixture.is_remembered(1).await, "it is looked up");
         fixture.elsewhere.is_silent.store(false, Ordering::SeqCst);
         fixture.pass(Duration::from_millis(300)).await;
         assert!(fixture.opens(1).await && fixture.is_remembered(1).await);
@@ -212,7 +215,7 @@ async fn whoever_hears_nothing_believes_nothing_after_800_ms() {
 }
 
 #[tokio::test]
-async fn a_session_is_remembered_for_a_minute() {
+async fn a_session_is_cached_for_a_minute() {
     let fixture = Fixture::new(1).await;
     assert!(fixture.opens(0).await);
     for _ in 0..199 {
@@ -224,7 +227,7 @@ async fn a_session_is_remembered_for_a_minute() {
 }
 
 #[tokio::test]
-async fn a_session_is_remembered_for_as_long_as_it_is_told() {
+async fn a_session_is_cached_for_the_configured_time() {
     let fixture = Fixture::keeping(1, Duration::from_secs(10)).await;
     assert!(fixture.opens(0).await);
     for _ in 0..33 {
@@ -233,11 +236,11 @@ async fn a_session_is_remembered_for_as_long_as_it_is_told() {
     }
     fixture.pass(Duration::from_millis(100)).await;
     assert!(!fixture.is_remembered(0).await, "ten seconds have passed");
-    assert!(fixture.is_remembered(0).await, "it was asked for anew");
+    assert!(fixture.is_remembered(0).await, "it was looked up again");
 }
 
 #[tokio::test]
-async fn where_no_time_is_told_nobody_is_remembered() {
+async fn with_a_time_of_zero_no_session_is_cached() {
     let fixture = Fixture::keeping(1, Duration::ZERO).await;
     for _ in 0..10 {
         assert!(fixture.opens(0).await && !fixture.is_remembered(0).await);
@@ -246,7 +249,7 @@ async fn where_no_time_is_told_nobody_is_remembered() {
 }
 
 #[tokio::test]
-async fn others_changes_however_many_make_nothing_be_forgotten() {
+async fn changes_of_other_accounts_invalidate_nothing() {
     let fixture = Fixture::new(1).await;
     assert!(fixture.opens(0).await);
     let ticks_a_minute = 200;
@@ -260,7 +263,7 @@ async fn others_changes_however_many_make_nothing_be_forgotten() {
 }
 
 #[tokio::test]
-async fn past_the_bound_too_much_is_forgotten_and_never_too_little() {
+async fn past_the_limit_too_much_is_invalidated_and_never_too_little() {
     let fixture = Fixture::new(2).await;
     assert!(fixture.opens(0).await && fixture.is_remembered(0).await);
     let (session, me) = &fixture.elsewhere.known[0];
@@ -269,16 +272,16 @@ async fn past_the_bound_too_much_is_forgotten_and_never_too_little() {
     fixture.others_change(100_000);
     fixture.pass(Duration::from_millis(300)).await;
     assert!(!fixture.opens(0).await);
-    // What is read after all that is remembered, though more comes.
+    // An entry that is newer than all tracked changes stays valid.
     assert!(fixture.opens(1).await);
     fixture.others_change(50_000);
     fixture.pass(Duration::from_millis(300)).await;
     assert!(fixture.is_remembered(1).await);
 }
 
-/// They would take all that a pool of connections carries, and the feed would wait behind them.
+/// Otherwise they would use all calls of the connection pool, and the feed would wait behind them.
 #[tokio::test]
-async fn however_many_ask_by_tokens_of_nobodys_who_is_remembered_stays_so() {
+async fn a_flood_of_invalid_tokens_does_not_affect_cached_sessions() {
     let fixture = Fixture::new(1).await;
     assert!(fixture.opens(0).await);
     let mut strangers = fixture.asked_by_strangers(1_300).await;
@@ -298,11 +301,14 @@ async fn however_many_ask_by_tokens_of_nobodys_who_is_remembered_stays_so() {
     }
     assert_eq!((refused, unknown), (1_300 - 128, 128));
     let answer = fixture.cache.call(Call::Who(SessionDigest::of("another"))).await;
-    assert!(matches!(answer, Err(Error::Unauthenticated(_))), "there is room again: {answer:?}");
+    assert!(
+        matches!(answer, Err(Error::Unauthenticated(_))),
+        "lookups are allowed again: {answer:?}"
+    );
 }
 
 #[tokio::test]
-async fn those_who_ask_for_the_same_session_at_once_share_the_answer() {
+async fn concurrent_lookups_of_one_session_share_the_answer() {
     let fixture = Fixture::new(1).await;
     fixture.elsewhere.leaves.forget_permits(1);
     let all = join_all((0..200).map(|_| fixture.opens(0)));
@@ -314,9 +320,9 @@ async fn those_who_ask_for_the_same_session_at_once_share_the_answer() {
     assert_eq!(fixture.elsewhere.asked.load(Ordering::SeqCst), 1);
 }
 
-/// What was asked before the end may be answered long after it, as if it were still so.
+/// A lookup from before the end of a session may be answered long after it, as if the session were valid.
 #[tokio::test]
-async fn where_nothing_is_heard_nobody_shares_what_was_asked_before() {
+async fn without_the_feed_lookups_are_not_shared() {
     let fixture = Fixture::new(1).await;
     fixture.elsewhere.is_silent.store(true, Ordering::SeqCst);
     fixture.pass(Duration::from_secs(1)).await;

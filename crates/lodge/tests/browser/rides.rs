@@ -10,26 +10,26 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.open("/rides").await;
-    browser.sees("Nobody has ridden yet.").await;
+    browser.sees("No rides yet.").await;
     scene.server.ride([1, 2025, 2, 7], 500, 10);
     scene.server.ride([1, 2025, 3, 7], 501, 20);
     scene.server.ride([1, 2025, 3, 8], 502, 30);
     scene.open("/").await;
-    browser.press_for("Rides", "The mountain on day 3").await;
+    browser.press_for("Rides", "All resorts on day 3").await;
     browser.press_for("Mission Ridge", "2 rides; most by Lift 20: 1.").await;
     assert_eq!(browser.all("svg[role=img]").await.len(), 2);
-    browser.press_for("All leaders", "Mission Ridge, season 2025, day 3").await;
+    browser.press_for("Full leaderboard", "Mission Ridge, season 2025, day 3").await;
     browser.fill("day", "").await;
     browser.press_for("Show", "Mission Ridge, season 2025").await;
     browser.press("8").await;
     assert_eq!(browser.text("h1").await, "Skier 8");
-    browser.press("The mountain").await;
-    browser.press_for("Day 2", "The mountain on day 2").await;
+    browser.press("All resorts").await;
+    browser.press_for("Day 2", "All resorts on day 2").await;
     browser.fill("skier", "none").await;
     let said = "The skier number must be a whole number from 1 to 100000.";
-    browser.press_for("Show the season", said).await;
+    browser.press_for("Show season", said).await;
     browser.fill("skier", "7").await;
-    browser.press_for("Show the season", "300 up; farthest on day 3: 200.").await;
+    browser.press_for("Show season", "300 vertical; most on day 3: 200.").await;
     assert_eq!(browser.path().await, "/rides/skiers/7");
     scene.end().await;
 }
@@ -60,8 +60,8 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     assert!(browser.is_shown("[data-minute]").await, "what came in the last minute is told");
     assert!(!browser.is_shown("[data-newer]").await);
     scene.server.ride([2, 2025, 4, 9], 1, 20);
-    browser.sees("A newer day has begun").await;
-    browser.press_for("A newer day has begun", "The mountain on day 4").await;
+    browser.sees("A new day has started").await;
+    browser.press_for("A new day has started", "All resorts on day 4").await;
     scene.end().await;
 }
 

@@ -481,7 +481,7 @@ fn each_app_alone_has_no_trace_of_the_other() {
             assert!(!page.contains(trace), "{path} has {trace}: {page}");
         }
     }
-    assert!(server.get("/").text().contains("The mountain"));
+    assert!(server.get("/").text().contains("All resorts"));
     assert_eq!(server.get("/login").status, 404, "nobody signs in for rides");
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/rides"].is_object());

@@ -80,7 +80,7 @@ fn a_web_process_that_is_not_let_in_is_told_why() {
     let web = tiers.another_web();
     let key = web.write("key", [8; 32]);
     let web = web.with("LODGE_ACCOUNTS_KEY_FILE", text(&key));
-    is_bad(&web, &["accounts.servers: 127.0.0.1:", "not the key"]);
+    is_bad(&web, &["accounts.servers: 127.0.0.1:", "wrong key"]);
     fs::write(&key, [7; 31]).unwrap();
     is_bad(&web, &["accounts.key_file", "shorter than 32"]);
     accounts.stop();

@@ -241,7 +241,7 @@ fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
     let of_7 = code(&server.lodge, 7);
     let post = |path: &str, form: &str| server.on_page(&ada, "POST", path).form(form).send();
     let shown = || server.on_page(&ada, "GET", "/rides/passes").send().text();
-    assert!(shown().contains("No pass yet"));
+    assert!(shown().contains("No passes yet"));
     server.ride([1, 2025, 1, 9], 1, 9);
     for led_here in ["/account", "/rides"] {
         server.on_page(&ada, "GET", led_here).send().says("href=\"/rides/passes\"");

@@ -63,19 +63,19 @@ fn where_keys_are_required_the_example_works_with_one() {
     has(&empty, &["<code>lodge admin gate create NAME</code>"]);
     let key = lodge.gate("north", &[]);
     run(&server, &example(&empty).replace("Bearer KEY", &format!("Bearer {key}")));
-    has(&page(&server, "/rides"), &["The mountain on day 1"]);
+    has(&page(&server, "/rides"), &["All resorts on day 1"]);
 }
 
 #[test]
 fn the_example_of_an_empty_mountain_works_as_it_is_copied() {
     let server = Lodge::new().with("LODGE_APPS", "rides").start();
     let empty = page(&server, "/");
-    has(&empty, &["Nobody has ridden yet."]);
+    has(&empty, &["No rides yet."]);
     assert!(!empty.contains("Bearer"), "nobody needs a key: {empty}");
     run(&server, &example(&empty));
     has(
         &page(&server, "/rides"),
-        &["The mountain on day 1", ", the newest day", "<strong data-count=\"rides\">1<"],
+        &["All resorts on day 1", ", latest day", "<strong data-count=\"rides\">1<"],
     );
 }
 
@@ -86,8 +86,8 @@ fn the_mountain_shows_the_newest_day_or_any() {
     has(
         &newest,
         &[
-            "Season 2025, the newest day",
-            "<h1>The mountain on day 3</h1>",
+            "Season 2025, latest day",
+            "<h1>All resorts on day 3</h1>",
             "<strong data-count=\"rides\">4</strong>",
             "<strong data-count=\"skiers\">3</strong>",
             "href=\"/rides/resorts/1?season=2025&amp;day=3\">Mission Ridge</a></th><td data-count=\"rides\">3<",
@@ -100,15 +100,15 @@ fn the_mountain_shows_the_newest_day_or_any() {
     assert_eq!(page(&server, "/rides?season=2025&day=3"), newest);
     assert_eq!(page(&server, "/rides?season=&day="), newest, "an empty field asks for nothing");
     let older = page(&server, "/rides?season=2025&day=2");
-    has(&older, &["Season 2025 · ", "The mountain on day 2", "rel=\"next\""]);
+    has(&older, &["Season 2025 · ", "All resorts on day 2", "rel=\"next\""]);
     assert!(!older.contains("rides.js") && !older.contains("rel=\"prev\""));
     let last = page(&server, "/rides?season=2024");
-    has(&last, &["Season 2024 · <a href=\"/rides\">The newest day</a></p>", "on day 9"]);
+    has(&last, &["Season 2024 · <a href=\"/rides\">Latest day</a></p>", "on day 9"]);
     for shown in [&newest, &older, &last] {
         has(shown, &["href=\"?season=2024\">2024</a>", "href=\"?season=2025\">2025</a>"]);
     }
     has(&older, &["href=\"?season=2025&amp;day=2\" aria-current=\"page\">2</a>", "day=3\">3</a>"]);
-    has(&page(&server, "/rides?day=77"), &["on day 77", "Nobody rode on this day."]);
+    has(&page(&server, "/rides?day=77"), &["on day 77", "No rides on this day."]);
 }
 
 #[test]
@@ -129,11 +129,8 @@ fn a_resorts_day_is_drawn_and_written_out() {
     );
     assert_eq!(page(&server, "/rides/resorts/1"), day, "the newest of this resort");
     has(&page(&server, "/rides/resorts/1?season=2024"), &["Season 2024, day 9"]);
-    has(&page(&server, "/rides/resorts/1?season=2023"), &["Nobody rode here in this season."]);
-    has(
-        &page(&server, "/rides/resorts/3"),
-        &["<h1>Stevens Pass</h1>", "Nobody has ridden here yet."],
-    );
+    has(&page(&server, "/rides/resorts/1?season=2023"), &["No rides here in this season."]);
+    has(&page(&server, "/rides/resorts/3"), &["<h1>Stevens Pass</h1>", "No rides here yet."]);
 }
 
 #[test]
@@ -147,7 +144,7 @@ fn leaders_are_asked_for_with_a_form() {
     assert_eq!(page(&server, "/rides/leaderboard"), season, "what is left out is the newest");
     let day = page(&server, "/rides/leaderboard?resort=1&season=2025&day=3");
     has(&day, &["season 2025, day 3</h2>", ">7</a></th><td>600</td>"]);
-    has(&page(&server, "/rides/leaderboard?resort=3"), &["Nobody has ridden there yet."]);
+    has(&page(&server, "/rides/leaderboard?resort=3"), &["No rides at this resort yet."]);
 }
 
 #[test]
@@ -162,14 +159,14 @@ fn a_skier_is_found_by_number() {
             "<dt>Vertical</dt><dd>850</dd>",
             "<dt>Rides</dt><dd>4</dd>",
             "<dt>Days</dt><dd>2</dd>",
-            "850 up; farthest on day 3: 650.",
+            "850 vertical; most on day 3: 650.",
             "href=\"/rides/resorts/2?season=2025&amp;day=3\"",
             "href=\"?season=2024\"",
         ],
     );
     has(&page(&server, "/rides/skiers/7?season=2024"), &["<dt>Vertical</dt><dd>10</dd>"]);
-    has(&page(&server, "/rides/skiers/8?season=2024"), &["did not ride in that season"]);
-    has(&page(&server, "/rides/skiers/9"), &["has not ridden yet"]);
+    has(&page(&server, "/rides/skiers/8?season=2024"), &["no rides in that season"]);
+    has(&page(&server, "/rides/skiers/9"), &["has no rides yet"]);
     has(&page(&server, "/rides/skiers"), &["Find a skier"]);
 }
 
@@ -207,7 +204,7 @@ fn a_page_that_cannot_be_says_why() {
     for (path, status, said) in [
         ("/rides?season=x", 400, "Season: must be a whole number from 1 to 9999."),
         ("/rides?day=367", 400, "Day: must be a whole number from 1 to 366."),
-        ("/rides?season=1999", 404, "Nobody rode in this season."),
+        ("/rides?season=1999", 404, "There are no rides in this season."),
         ("/rides/resorts/99", 404, "There is no such resort."),
         ("/rides/resorts/x", 404, "There is no such resort."),
         ("/rides/resorts/1?day=0", 400, "Day: must be a whole number from 1 to 366."),
@@ -215,7 +212,7 @@ fn a_page_that_cannot_be_says_why() {
         ("/rides/leaderboard?season=-1", 400, "The season must be a whole number from 1 to 9999."),
         ("/rides/leaderboard?day=x", 400, "The day must be a whole number from 1 to 366."),
         ("/rides/skiers?skier=0", 400, "number must be a whole number from 1 to 100000."),
-        ("/rides/skiers/0", 404, "There is no skier of this number."),
+        ("/rides/skiers/0", 404, "There is no skier with this number."),
         ("/rides/skiers/7?season=x", 400, "Season: must be a whole number from 1 to 9999."),
         ("/rides/nothing", 404, "There is no page or route at this address."),
         ("/rides/resorts/%FF", 404, "There is no page or route at this address."),

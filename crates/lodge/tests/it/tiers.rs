@@ -179,13 +179,13 @@ fn who_is_not_let_in_finds_out_why_in_the_log() {
     let plain = tiers.another_web().with("LODGE_ACCOUNTS_TLS", "false");
     let plain = tls(&ours)[1..].iter().fold(plain, |lodge, (name, _)| lodge.with(name, "")).start();
     plain.get("/api/users/ada").is_put_off(503);
-    eventually_true("it says why", || plain.log().contains("it speaks TLS only"));
+    eventually_true("it says why", || plain.log().contains("the server speaks TLS only"));
     eventually_true("both say why", || accounts.log().contains("does not speak TLS"));
     let shown = tls(&strangers);
     let stranger = with(tiers.another_web(), &shown[2..]).start();
     assert_eq!(stranger.get("/api/users/ada").status, 503);
     eventually_true("it says why", || stranger.log().contains("cannot be reached"));
-    eventually_true("both say why", || accounts.log().contains("no TLS came about"));
+    eventually_true("both say why", || accounts.log().contains("TLS handshake failed"));
     assert_eq!(web.get("/api/users/ada").status, 200);
 }
 

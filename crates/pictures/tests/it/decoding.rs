@@ -1,4 +1,4 @@
-//! What becomes of good, odd and hostile files.
+//! Decoding of good, odd and hostile files.
 
 use image::{ImageFormat, Rgb, RgbImage};
 use lodge_contract::pictures::files;
@@ -34,8 +34,8 @@ fn seen(upload: &[u8]) -> [RgbImage; 2] {
     })
 }
 
-/// Whether the four fields of both sizes have these colours, from the top left on; `about` is how far each
-/// channel may be off.
+/// Whether the four fields of both sizes have these colours, from the top left on, within a tolerance of `about` per
+/// channel.
 fn shows(upload: &[u8], fields: [[u8; 3]; 4], about: u8) -> bool {
     seen(upload).iter().all(|image| {
         let side = image.width();
@@ -49,7 +49,7 @@ fn shows(upload: &[u8], fields: [[u8; 3]; 4], about: u8) -> bool {
 }
 
 #[test]
-fn every_kind_of_picture_is_taken() {
+fn every_format_is_accepted() {
     for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP, ImageFormat::Gif] {
         for (width, height) in [(640, 480), (100, 300), (2_000, 1_500), (33, 33)] {
             let upload = files::file(format, width, height);
@@ -60,7 +60,7 @@ fn every_kind_of_picture_is_taken() {
 }
 
 #[test]
-fn odd_pictures_are_taken() {
+fn odd_pictures_are_accepted() {
     assert!(shows(&files::one_pixel(), [RED; 4], 8));
     assert!(shows(&files::deep(), [RED; 4], 8));
     assert!(shows(&files::half_there(), [WHITE, BLACK, WHITE, BLACK], 8));
@@ -83,17 +83,17 @@ fn odd_pictures_are_taken() {
 }
 
 #[test]
-fn an_animation_is_its_first_frame_however_many_it_has() {
+fn an_animation_becomes_its_first_frame() {
     assert!(shows(&files::animated(300), [RED; 4], 8));
 }
 
 #[test]
-fn a_picture_is_turned_as_it_is_meant_to_be_seen() {
+fn a_picture_is_rotated_by_its_orientation() {
     assert!(shows(&files::with_gps(), [BLUE, RED, YELLOW, GREEN], 40));
 }
 
 #[test]
-fn no_hostile_file_is_taken() {
+fn every_hostile_file_is_refused() {
     for (name, upload) in files::hostile() {
         let taken = squares(&upload);
         assert!(matches!(taken, Err(Error::Invalid { .. })), "{name}: {taken:?}");
@@ -101,12 +101,12 @@ fn no_hostile_file_is_taken() {
 }
 
 #[test]
-fn a_picture_cut_off_anywhere_is_refused_and_not_shown_by_half() {
+fn a_truncated_picture_is_refused_and_never_shown_in_part() {
     for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP, ImageFormat::Gif] {
         let upload = files::file(format, 64, 64);
         let whole = squares(&upload).unwrap();
         for length in 0..upload.len() {
-            // What is cut off may be no more than the mark at the end of a file.
+            // Only the end marker of a file may be missing.
             let is_half = squares(&upload[..length]).is_ok_and(|cut| cut != whole);
             assert!(!is_half, "{format:?} cut off at {length} of {}", upload.len());
         }
@@ -118,25 +118,25 @@ fn a_picture_cut_off_anywhere_is_refused_and_not_shown_by_half() {
 }
 
 #[test]
-fn whoever_sends_too_much_is_told_what_is_too_much() {
-    let told = |upload: &[u8]| squares(upload).unwrap_err().to_string();
+fn a_refusal_names_the_limit_that_was_exceeded() {
+    let refusal = |upload: &[u8]| squares(upload).unwrap_err().to_string();
     let long = files::png(8_001, 1, 8, 0, &files::packed(&[0; 8_002]));
-    assert!(told(&long).contains("at most 8,000 pixels a side"), "{}", told(&long));
+    assert!(refusal(&long).contains("at most 8,000 pixels a side"), "{}", refusal(&long));
     // 40 million pixels, of eight bytes each.
     let line = vec![0; 1 + 8 * 8_000];
     let deep = files::png(8_000, 5_000, 16, 6, &files::packed(&line.repeat(5_000)));
-    assert!(told(&deep).contains("takes too much memory"), "{}", told(&deep));
+    assert!(refusal(&deep).contains("takes too much memory"), "{}", refusal(&deep));
     let pieces = files::hostile().into_iter().find(|(name, _)| name.contains("pieces")).unwrap();
-    assert!(told(&pieces.1).contains("too many pieces"), "{}", told(&pieces.1));
+    assert!(refusal(&pieces.1).contains("too many chunks"), "{}", refusal(&pieces.1));
 }
 
 #[test]
-fn the_same_file_gives_the_same_squares() {
+fn decoding_is_deterministic() {
     assert_eq!(squares(&files::jpeg()).unwrap(), squares(&files::jpeg()).unwrap());
 }
 
 #[test]
-fn a_whole_picture_shows_all_of_it_turned_and_no_larger_than_it_was() {
+fn a_whole_picture_is_rotated_not_cropped_and_never_enlarged() {
     for (upload, full, preview) in [
         (files::file(ImageFormat::Png, 2_000, 1_500), (1_024, 768), (320, 240)),
         (files::file(ImageFormat::Gif, 100, 300), (100, 300), (100, 300)),
@@ -166,7 +166,7 @@ fn a_whole_picture_shows_all_of_it_turned_and_no_larger_than_it_was() {
 }
 
 #[test]
-fn no_hostile_file_is_taken_whole_either() {
+fn every_hostile_file_is_refused_as_a_whole_picture_too() {
     for (name, upload) in files::hostile() {
         let taken = decode(&upload, Shape::Whole);
         assert!(matches!(taken, Err(Error::Invalid { .. })), "{name}: {taken:?}");

@@ -1,4 +1,4 @@
-//! What becomes of files that somebody sends, and of pictures that are kept.
+//! Decoding of uploads and storage of pictures.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail by panicking")]
 

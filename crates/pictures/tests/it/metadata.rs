@@ -1,4 +1,4 @@
-//! Nothing that a file says besides what is to be seen is kept.
+//! No metadata of an upload is stored.
 
 use std::{io::Write, process::Command};
 
@@ -11,7 +11,7 @@ fn contains(bytes: &[u8], part: &str) -> bool {
     bytes.windows(part.len()).any(|window| window == part.as_bytes())
 }
 
-/// Files that say [`SECRET`] somewhere.
+/// Files that contain [`SECRET`] in metadata or trailing bytes.
 fn telling() -> Vec<Vec<u8>> {
     let png = files::file(image::ImageFormat::Png, 300, 300);
     let text = [b"Comment\0", SECRET.as_bytes()].concat();
@@ -27,7 +27,7 @@ fn telling() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn nothing_of_a_file_is_kept_but_its_pixels() {
+fn only_the_pixels_of_a_file_are_stored() {
     for upload in telling() {
         assert!(contains(&upload, SECRET));
         let pictures = Shape::ALL.map(|shape| decode(&upload, shape).unwrap());
@@ -42,7 +42,7 @@ fn nothing_of_a_file_is_kept_but_its_pixels() {
     }
 }
 
-/// The markers before the pixels.
+/// Returns the markers before the pixels.
 fn markers(jpeg: &[u8]) -> Vec<u8> {
     let (mut at, mut markers) = (2, Vec::new());
     while jpeg[at + 1] != 0xda {
@@ -53,7 +53,7 @@ fn markers(jpeg: &[u8]) -> Vec<u8> {
     markers
 }
 
-/// What `exiftool` reads in a file, a line each: group, name and value.
+/// Returns the metadata that `exiftool` finds, a line each: group, name and value.
 fn told(bytes: &[u8]) -> String {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
@@ -65,7 +65,7 @@ fn told(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn another_program_finds_no_metadata_either() {
+fn exiftool_finds_no_metadata() {
     let upload = files::with_gps();
     let before = told(&upload);
     for group in ["GPSLatitude", "[IFD0]", "Orientation", "Comment", SECRET] {

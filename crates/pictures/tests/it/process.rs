@@ -1,4 +1,4 @@
-//! Whatever becomes of a decoder, it costs no more than the picture.
+//! A failed decoder process affects only its own picture.
 
 use std::{
     fs,
@@ -16,28 +16,28 @@ use lodge_domain::{
 use lodge_pictures::{DecoderOptions, DecoderProcess};
 use tempfile::TempDir;
 
-/// A decoder that does this, in the words of a shell.
+/// Writes a decoder that runs this shell script.
 fn script(folder: &TempDir, does: &str) -> PathBuf {
     let program = folder.path().join("decoder");
-    // Not by this process: what it starts meanwhile would have the file open, and nothing that somebody
-    // may still write to can be started.
+    // Written by a child process: a process forked by another test could inherit the open file, and a file that is
+    // open for writing cannot be executed (ETXTBSY).
     let write = r#"printf '#!/bin/sh\n%s\n' "$1" >"$0" && chmod 700 "$0""#;
     let written = Command::new("sh").args(["-c", write]).arg(&program).arg(does).status();
     assert!(written.unwrap().success());
     program
 }
 
-/// One that takes a picture, and answers with two that are empty.
+/// A decoder that reads the upload and answers with two empty pictures.
 const GOOD: &str = r"cat >/dev/null
 printf '\001\000\000\000\004\377\330\377\331\000\000\000\004\377\330\377\331'";
 
 fn upload() -> Bytes {
-    // More than a pipe holds.
+    // Larger than the buffer of a pipe.
     vec![7; 1 << 20].into()
 }
 
 #[tokio::test]
-async fn a_decoder_that_fails_costs_its_picture_and_nothing_else() {
+async fn a_decoder_that_fails_affects_only_its_picture() {
     let folder = TempDir::new().unwrap();
     for does in [
         "kill -SEGV $$",
@@ -65,7 +65,7 @@ async fn a_decoder_that_fails_costs_its_picture_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_decoder_that_cannot_begin_is_no_fault_of_the_picture() {
+async fn a_decoder_that_cannot_start_is_an_internal_error() {
     let folder = TempDir::new().unwrap();
     let programs = [folder.path().join("absent"), script(&folder, "exit 71")];
     for program in programs {
@@ -76,7 +76,7 @@ async fn a_decoder_that_cannot_begin_is_no_fault_of_the_picture() {
 }
 
 #[tokio::test]
-async fn a_decoder_is_told_nothing_of_where_it_runs() {
+async fn a_decoder_gets_no_environment() {
     let folder = TempDir::new().unwrap();
     let seen = folder.path().join("seen");
     let does = format!("{{ env; pwd; echo \"$@\"; }} >{}; {GOOD}", seen.display());
@@ -90,20 +90,20 @@ async fn a_decoder_is_told_nothing_of_where_it_runs() {
 }
 
 #[tokio::test]
-async fn what_finds_no_place_is_refused_at_once() {
+async fn a_picture_past_the_queue_limit_is_refused_at_once() {
     let folder = TempDir::new().unwrap();
     let options = DecoderOptions { waiting_max: 2, ..DecoderOptions::new(script(&folder, GOOD)) };
     let decoder = DecoderProcess::new(options);
-    // All of them are asked for before the first answer.
+    // All requests are made before the first answer.
     let answers = join_all((0..50).map(|_| decoder.decode(upload(), Shape::Whole))).await;
     let (good, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
     assert_eq!((good.len(), refused.len()), (3, 47));
     assert!(refused.iter().all(|refused| matches!(refused, Err(Error::Unavailable { .. }))));
-    assert!(decoder.decode(upload(), Shape::Whole).await.is_ok(), "there is room again");
+    assert!(decoder.decode(upload(), Shape::Whole).await.is_ok(), "the queue has capacity again");
 }
 
 #[tokio::test]
-async fn nobody_waits_for_ever_behind_a_decoder_that_hangs() {
+async fn a_picture_waiting_behind_a_hung_decoder_times_out() {
     let folder = TempDir::new().unwrap();
     let decoder = DecoderProcess::new(DecoderOptions {
         wait_max: Duration::from_millis(50),
@@ -121,7 +121,7 @@ async fn nobody_waits_for_ever_behind_a_decoder_that_hangs() {
 }
 
 #[tokio::test]
-async fn a_decoder_ends_with_whoever_asked() {
+async fn a_decoder_is_killed_when_its_caller_gives_up() {
     let folder = TempDir::new().unwrap();
     let seen = folder.path().join("seen");
     let does = format!("echo $$ >{0}.new; mv {0}.new {0}; exec sleep 1000", seen.display());
@@ -141,7 +141,7 @@ async fn a_decoder_ends_with_whoever_asked() {
     };
     let process = PathBuf::from(format!("/proc/{}/cmdline", number.trim()));
     let deadline = Instant::now() + Duration::from_secs(20);
-    // One that is dead has no command line any more.
+    // A dead process has no command line.
     while fs::read(&process).is_ok_and(|line| !line.is_empty()) {
         assert!(Instant::now() < deadline, "it still runs");
         tokio::task::yield_now().await;

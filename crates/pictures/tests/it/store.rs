@@ -1,4 +1,4 @@
-//! Pictures in files keep the promises of the port, and some of their own.
+//! The file store passes the contract suite of the port, and tests of its own.
 
 use std::{
     fs, mem,
@@ -35,7 +35,7 @@ fn files(folder: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn a_picture_is_there_when_the_folder_is_opened_again_and_nothing_else_is() {
+async fn a_picture_survives_reopening_the_folder_and_leaves_no_other_file() {
     let parent = TempDir::new().unwrap();
     let folder = parent.path().join("deep/pictures");
     let (id, picture) = picture("kept");
@@ -52,7 +52,7 @@ async fn a_picture_is_there_when_the_folder_is_opened_again_and_nothing_else_is(
 }
 
 #[tokio::test]
-async fn what_was_left_unfinished_goes_when_it_is_old() {
+async fn old_temporary_files_are_removed() {
     let folder = TempDir::new().unwrap();
     let store = ObjectPictures::in_folder(folder.path()).unwrap();
     let (id, picture) = picture("whole");
@@ -60,7 +60,7 @@ async fn what_was_left_unfinished_goes_when_it_is_old() {
     let id = id.to_string();
     let begun = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
     let begun = begun.put_multipart(&format!("{}/{id}-256.jpg", &id[..3]).into()).await.unwrap();
-    // Dropped, it would tidy up, which a process that is killed does not.
+    // Its `Drop` would clean up, which a killed process does not.
     mem::forget(begun);
     assert_eq!(files(folder.path()), 3);
     let hour = SignedDuration::from_hours(1);
@@ -71,7 +71,7 @@ async fn what_was_left_unfinished_goes_when_it_is_old() {
 }
 
 #[test]
-fn several_may_try_one_folder_at_once() {
+fn a_folder_can_be_probed_concurrently() {
     let folder = TempDir::new().unwrap();
     let tries = || (0..200).try_for_each(|_| ObjectPictures::probe(folder.path()));
     thread::scope(|scope| {
@@ -84,7 +84,7 @@ fn several_may_try_one_folder_at_once() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_in_the_way_is_no_absent_picture() {
+async fn an_inaccessible_path_is_unavailable_and_not_absent() {
     let folder = TempDir::new().unwrap();
     let store = ObjectPictures::in_folder(folder.path()).unwrap();
     let (id, picture) = picture("hindered");
@@ -95,11 +95,11 @@ async fn a_folder_that_is_in_the_way_is_no_absent_picture() {
     assert!(matches!(got, Err(Error::Unavailable { .. })), "{got:?}");
 }
 
-/// A file that takes its reader for as long as nobody writes to it, as a disk that does not answer does.
+/// A named pipe that blocks its readers until it is opened for writing, like an unresponsive disk.
 struct Stall(PathBuf);
 
 impl Drop for Stall {
-    /// Answers all that wait, also where the test fails: its runtime ends no sooner.
+    /// Unblocks all readers, also if the test fails: its runtime would not end before.
     fn drop(&mut self) {
         let pipe = fs::File::options().read(true).write(true).open(&self.0);
         fs::remove_file(&self.0).unwrap();
@@ -116,7 +116,7 @@ fn stall(folder: &Path, id: PictureId) -> Stall {
 }
 
 #[tokio::test]
-async fn nobody_waits_long_for_a_disk_that_does_not_answer() {
+async fn an_unresponsive_disk_times_out() {
     let folder = TempDir::new().unwrap();
     let store = ObjectPictures::in_folder(folder.path()).unwrap();
     let store = store.within(Duration::from_millis(300));
@@ -127,12 +127,12 @@ async fn nobody_waits_long_for_a_disk_that_does_not_answer() {
     let is_away = |got: &Result<_, Error>| matches!(got, Err(Error::Unavailable { .. }));
     assert!(gets.iter().all(is_away), "{gets:?}");
     let waits = store.get(id, PictureSize::Large).await;
-    assert!(is_away(&waits), "every turn is taken by what still waits: {waits:?}");
-    // Now it answers all that wait.
+    assert!(is_away(&waits), "blocked operations hold all permits: {waits:?}");
+    // Now all blocked readers continue.
     drop(pipe);
     let deadline = Instant::now() + Duration::from_secs(20);
     while store.put(id, picture.clone()).await.is_err() {
-        assert!(Instant::now() < deadline, "the turns do not come back");
+        assert!(Instant::now() < deadline, "the permits are not released");
     }
     assert_eq!(files(folder.path()), 2);
 }
@@ -145,8 +145,8 @@ async fn a_folder_that_cannot_be_written_is_refused_at_once() {
     assert!(ObjectPictures::in_folder(&folder).is_err());
     fs::remove_file(&folder).unwrap();
     ObjectPictures::in_folder(&folder).unwrap();
-    assert_eq!(files(&folder), 0, "what it tried with is gone");
-    // Where root may write nothing either.
+    assert_eq!(files(&folder), 0, "the file of the check is removed");
+    // Not writable even for root.
     assert!(ObjectPictures::in_folder(Path::new("/proc")).is_err());
     assert!(ObjectPictures::probe(Path::new("/proc")).is_err());
 }

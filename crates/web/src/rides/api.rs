@@ -1,4 +1,4 @@
-//! What is asked of many rides.
+//! Queries over many rides: ledger, lift tables, leaderboard, breakdowns of a day, live counts.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::Uri;
@@ -13,13 +13,13 @@ use super::{
 };
 use crate::{error::HttpResult, request::Asked};
 
-/// What came of all events.
+/// Get the ledger: how many events were stored, repeated or refused.
 #[utoipa::path(get, path = "/api/rides/ledger", operation_id = "getRideLedger", tag = "rides", responses((status = 200, body = LedgerJson)))]
 pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(LedgerJson::from(app.rides.ledger().await?)).into_response())
 }
 
-/// The resorts with their lifts.
+/// List the resorts with their lifts.
 #[utoipa::path(get, path = "/api/rides/resorts", operation_id = "getLiftTables", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     let resorts = app.rides.mountain().resorts();
@@ -27,10 +27,10 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(LiftTablesJson { resorts }).into_response())
 }
 
-/// Who went farthest up on a day or in a season.
+/// List the skiers with the most vertical on a day or in a season.
 #[utoipa::path(get, path = "/api/rides/leaderboard", operation_id = "getLeaderboard", tag = "rides",
-    params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "Without it, the season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
-    responses((status = 200, body = LeadersJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
+    params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "If absent, the whole season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
+    responses((status = 200, body = LeadersJson), (status = 400, description = "Invalid parameter; the message names it")))]
 pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let (span, limit) = query::leaders(uri.query(), app.rides.mountain())?;
     let leaders = app.rides.tallies().leaders(span, limit).await?;
@@ -38,34 +38,33 @@ pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpRe
     Ok(Json(LeadersJson { leaders }).into_response())
 }
 
-/// A day by lift.
+/// Get the rides of a day at a resort by lift.
 #[utoipa::path(get, path = "/api/rides/lifts", operation_id = "getRidesByLift", tag = "rides",
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
-    responses((status = 200, body = LiftsJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
+    responses((status = 200, body = LiftsJson), (status = 400, description = "Invalid parameter; the message names it")))]
 pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let on = query::day(uri.query(), app.rides.mountain())?;
     let lifts = app.rides.tallies().breakdown(on).await?.lifts;
     Ok(Json(LiftsJson { lifts: lifts.into_iter().map(Into::into).collect() }).into_response())
 }
 
-/// A day by hour.
+/// Get the rides of a day at a resort by hour.
 #[utoipa::path(get, path = "/api/rides/hours", operation_id = "getRidesByHour", tag = "rides",
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
-    responses((status = 200, body = HoursJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
+    responses((status = 200, body = HoursJson), (status = 400, description = "Invalid parameter; the message names it")))]
 pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let on = query::day(uri.query(), app.rides.mountain())?;
     let hours = app.rides.tallies().breakdown(on).await?.hours;
     Ok(Json(HoursJson { hours: hours.into_iter().map(Into::into).collect() }).into_response())
 }
 
-/// Hear what changes.
+/// Stream the counts of the newest day.
 ///
-/// Server-sent events: how much was ridden on the newest day, at once and then whenever it has changed, at
-/// most once a second. An event `heartbeat` says no more than that the server is there; there is one every 15
-/// seconds if there is nothing else.
+/// Server-sent events: the counts of the newest day, once on connection and then on each change, at most once
+/// a second. An event `heartbeat` carries no data; it is sent when nothing else was sent for 15 seconds.
 #[utoipa::path(get, path = "/api/rides/live", operation_id = "hearRides", tag = "rides",
-    responses((status = 200, description = "Each event's `data` is one of these", content_type = "text/event-stream", body = LiveJson),
-        (status = 429, description = "Too many listen from this address; see Retry-After"), (status = 503, description = "Too many listen; see Retry-After")))]
+    responses((status = 200, description = "The `data` of each event is this object", content_type = "text/event-stream", body = LiveJson),
+        (status = 429, description = "Too many streams for this address; see Retry-After"), (status = 503, description = "Too many streams; see Retry-After")))]
 pub(super) async fn live(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
     Ok(app.live.told(&app.rides, asked.client)?)
 }

@@ -1,4 +1,4 @@
-//! What the app's handlers work with.
+//! The state shared by the app's handlers.
 
 use std::sync::Arc;
 
@@ -22,41 +22,41 @@ use crate::{
     settings::SiteSettings,
 };
 
-/// The header that names an event, or a batch, in errors.
+/// The header whose value becomes the id of an event or the key of a batch; errors name it.
 pub(super) const KEY: &str = "Idempotency-Key";
 
-/// All batches together that are on their way at one time, from the first of their body to the last of their
-/// answer, in KiB of memory.
+/// Memory for all batches in flight, from the first byte of the request to the last byte of the response, in KiB.
 const BATCHES_KIB_MAX: usize = 128 * 1024;
 
-/// Exports that one address may have under way.
+/// Concurrent exports of one address.
 const EXPORTS_PER_ADDRESS: usize = 2;
 
-/// Searches for one address at once: so many that two clients there leave places for others.
+/// Concurrent searches of one address: two addresses at their limit leave places for others.
 const SEARCHES_PER_ADDRESS: usize = 2;
 
-/// The service, and the site that it is served on.
+/// The rides service and the site that serves it.
 pub(crate) type RidesApp = App<Parts>;
 
-/// What there is one of.
+/// The parts that all handlers share.
 pub(crate) struct Parts {
     pub(crate) rides: Arc<Rides>,
-    /// Room for batches, in KiB. Nobody waits for it: who waits holds what others wait for.
+    /// Memory budget of batches, in KiB. Requests never wait for it: a waiting request holds memory that others
+    /// wait for.
     pub(super) batch_room: Arc<Semaphore>,
-    /// What changes.
+    /// Streams of the newest day's counts.
     pub(super) live: Live,
-    /// Places for exports.
+    /// Limits concurrent exports.
     pub(super) exports: Streams,
-    /// Places for searches.
+    /// Limits concurrent searches.
     pub(super) searches: Streams,
-    /// Events that everybody together may send.
+    /// Limits the events of all senders together.
     events: Option<RateLimit>,
-    /// Events that an address may send without a gate's key.
+    /// Limits the events of one address without a gate key.
     senders: Option<AddressLimit>,
 }
 
 impl RidesApp {
-    /// The app on a site.
+    /// Creates the app on a site.
     pub(crate) fn new(site: Arc<SiteContext>, rides: Arc<Rides>, settings: &SiteSettings) -> Self {
         let listeners = Bounds::among(settings.connections_max);
         let exports = Bounds { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
@@ -73,24 +73,24 @@ impl RidesApp {
         Self::on(site, parts)
     }
 
-    /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.
+    /// Returns the sender of a request: the gate of the key in `Authorization: Bearer`, or an anonymous client.
     pub(super) async fn sender(&self, headers: &HeaderMap) -> Result<Sender> {
         self.rides.gates().authenticate(request::bearer(headers)).await
     }
 
-    /// The skier of a number in digits.
+    /// Parses a skier's number.
     pub(super) fn skier(&self, text: &str) -> Result<SkierId> {
         self.rides.mountain().skier(number::digits(text.trim()))
     }
 
-    /// Takes room for a batch.
+    /// Takes `kib` of the memory budget of batches, or fails at once.
     pub(super) fn batch_room(&self, kib: u32) -> Result<OwnedSemaphorePermit> {
         let room = Arc::clone(&self.batch_room).try_acquire_many_owned(kib);
-        room.map_err(|_| Error::unavailable("too many batches are on their way"))
+        room.map_err(|_| Error::unavailable("too many batches in flight"))
     }
 
-    /// Lets in events that somebody sends, all of them or none: first by the share of their address, if they
-    /// have no key, so that what one of them has too much of is not taken from everybody's.
+    /// Admits all events of a request or none. Without a gate key the limit of the address is taken first, so
+    /// that an address over its limit uses up nothing of the global limit.
     pub(super) fn admit(
         &self,
         client: Client,
@@ -98,17 +98,17 @@ impl RidesApp {
         events: u32,
     ) -> Result<(), Problem> {
         if let (Some(limit), Sender::Nobody) = (&self.senders, sender) {
-            let whose = "a minute without a gate's key";
+            let whose = "a minute without a gate key";
             limit.take_many(client, events, |most| too_many_lines(most, whose))?;
         }
         let Some(limit) = &self.events else { return Ok(()) };
         if events > limit.most() {
-            return Err(too_many_lines(limit.most(), "here").into());
+            return Err(too_many_lines(limit.most(), "in one request").into());
         }
         limit.take(events)
     }
 
-    /// Counts events that were refused because there were too many.
+    /// Counts events that a limit refused.
     pub(super) fn refuse_limited(&self, events: u32) {
         metrics::counter!("lodge_rides_limited_total").increment(events.into());
         self.rides.refuse(events.into());
@@ -119,12 +119,12 @@ fn too_many_lines(most: u32, whose: &str) -> Error {
     Error::invalid("body", format!("must be at most {most} lines {whose}"))
 }
 
-/// An event's id, of which `field` is the caller's name.
+/// Parses an event's id; errors call it `field`.
 pub(super) fn event_id(field: &'static str, text: &str) -> Result<EventId> {
     text.parse().map_err(|error| called(field, error))
 }
 
-/// What a number in digits names; `field` is the caller's name of it.
+/// Parses a number and looks up what it identifies; errors call it `field`.
 pub(super) fn numbered<T>(
     field: &'static str,
     digits: &str,
@@ -133,14 +133,16 @@ pub(super) fn numbered<T>(
     of(number::digits(digits)).map_err(|error| called(field, error))
 }
 
-/// Whether an event is kept, and was before; or why it is not. `field` is the caller's name of its id.
+/// Returns whether an accepted event is a duplicate, or the error for a refused one, which calls its id `field`.
 pub(super) fn kept(recorded: Recorded, field: &'static str) -> Result<bool> {
     match recorded {
         Recorded::Stored => Ok(false),
         Recorded::Duplicate => Ok(true),
-        Recorded::OtherEvent => Err(Error::invalid(field, "was given to another event before")),
-        Recorded::NothingToVoid => Err(Error::not_found("there is no such ride to be void")),
-        Recorded::VoidAlready => Err(Error::conflict("this ride is void already")),
+        Recorded::OtherEvent => {
+            Err(Error::invalid(field, "was already used for a different event"))
+        }
+        Recorded::NothingToVoid => Err(Error::not_found("there is no such ride to void")),
+        Recorded::VoidAlready => Err(Error::conflict("this ride is already void")),
         Recorded::KeyReused => Err(Error::KeyReused),
     }
 }

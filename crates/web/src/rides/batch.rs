@@ -1,4 +1,4 @@
-//! `POST /api/rides`: many events at once, and what came of each.
+//! `POST /api/rides`: records many events at once, with an outcome for each.
 
 use std::{
     convert::Infallible,
@@ -40,46 +40,43 @@ const KINDS: [&str; 4] =
 
 const ND_JSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-/// What a line takes of memory at most: what is read of it, its event and its answer, in KiB.
+/// Memory for one line at most: its parsed form, its event and its answer, in KiB.
 const LINE_KIB: u32 = 1;
 
-/// What a batch takes while it is unpacked: what it unpacks to, and zstd's window as far as that fills it, in
-/// KiB.
+/// Memory for decompressing a batch: the decompressed body, and the used part of zstd's window, in KiB.
 const UNPACKING_KIB: u32 = 8 * 1024;
 
-/// What is read on the connection's own thread, in bytes and in lines: some tenths of a millisecond, if all of
-/// the lines are wrong. The longest batch would hold up the thread's other connections for some ten
-/// milliseconds.
+/// Largest batch that is parsed on the runtime's thread, in bytes and in lines: some tenths of a millisecond if all
+/// lines are invalid. The longest batch would block the thread's other connections for some ten milliseconds.
 const READ_AT_ONCE_BYTES_MAX: usize = 16 * 1024;
 const READ_AT_ONCE_LINES_MAX: usize = 64;
 
-/// Bytes of an answer to one line, about.
+/// Estimated bytes of the answer to one line.
 const ANSWER_BYTES: usize = 80;
 
-/// What of an answer is handed to the connection at a time, in bytes. It copies that, and takes no more before
-/// the peer has taken some.
+/// Bytes of a response that are passed to the connection at a time. The connection copies them, and takes more only
+/// after the peer has read some.
 const PART_BYTES: usize = 16 * 1024;
 
 /// Record many rides.
 ///
-/// A line of JSON for each event: a ride, or in `void` the id of a ride that was none, which only the gate that
-/// sent the ride may say, with its key. From a file: `--data-binary @rides.ndjson`, for `-d` takes the ends of
-/// lines away. Each line is answered on its
-/// own, in order: 201 it is stored, 200 it was stored before, 400 it cannot be, 403 the gate's key is for another resort,
-/// or there is none to void a ride with, 404 there is no such ride of the gate's to be void, 409 it is void already,
-/// 503 it was not taken. Good lines are kept whatever stands beside them. With ids, or under an
-/// `Idempotency-Key`, the same again is safe; a UUID is answered in lower case. An answer is a `LineOutcome`:
-/// `line`, `status`, and `id` or `message`. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB unpacked;
-/// fewer good ones, where a limit lets in no more at once: they are let in together, or not at all.
+/// The body has one line of JSON for each event: a ride, or in `void` the id of a wrong ride. Only the gate that
+/// sent a ride can void it, with its key. To send a file with curl, use `--data-binary @rides.ndjson`: `-d` removes
+/// line breaks. Each line has its own answer, in order: 201 stored, 200 already stored, 400 invalid, 403 the gate key
+/// is for another resort, or a void without a gate key, 404 the gate has no such ride to void, 409 already void,
+/// 503 not stored. Valid lines are stored even if other lines are invalid. With ids, or with an `Idempotency-Key`,
+/// a retry is safe; a UUID is returned in lower case. An answer is a `LineOutcome`: `line`, `status`, and `id` or
+/// `message`. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB decompressed. Rate limits can allow fewer valid
+/// lines; they admit all valid lines of a request or none.
 #[utoipa::path(post, path = "/api/rides", operation_id = "recordRides", tag = "rides",
     request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\":\"gate-4-16\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":20}\n{\"id\":\"gate-4-17\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":21}\n{\"void\":\"gate-4-16\"}\n"),
-    params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is packed"),
-        ("Idempotency-Key" = Option<String>, Header, description = "What the batch is called, for ever: 1 to 128 printable ASCII characters. An event without an id gets one that is made of it and of the line's number: so that the batch can be sent again, whole, and nothing else under that key")),
-    responses((status = 200, description = "Every line is kept", content_type = "application/x-ndjson", body = String),
-        (status = 400, description = "Some lines are not, and their answers say why; or the whole cannot be read, or the Idempotency-Key was used for another body and nothing is kept", content_type = "application/x-ndjson", body = String),
-        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"),
-        (status = 429, description = "This address has sent too many without a gate's key: send the whole again, after Retry-After"),
-        (status = 503, description = "Good lines, or the whole, were not taken: send it again, after Retry-After", content_type = "application/x-ndjson", body = String)),
+    params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is compressed"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Permanent key of the batch: 1 to 128 printable ASCII characters. An event without an id gets one derived from the key and the line number, so that the same body can be sent again, and no other body under this key")),
+    responses((status = 200, description = "Every line is stored", content_type = "application/x-ndjson", body = String),
+        (status = 400, description = "Some lines are invalid, and their answers say why; or the body is invalid, or the Idempotency-Key was used for another body, and nothing is stored", content_type = "application/x-ndjson", body = String),
+        (status = 401, description = "Unknown or revoked gate key; or this deployment requires a gate key"),
+        (status = 429, description = "Too many events from this address without a gate key: send the batch again; see Retry-After"),
+        (status = 503, description = "Valid lines, or the whole batch, were not stored: send the batch again; see Retry-After", content_type = "application/x-ndjson", body = String)),
     security(("gate" = []), ()))]
 pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> HttpResult {
     let (parts, body) = request.into_parts();
@@ -87,7 +84,7 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
         let head = Head::read(&app, &parts).await?;
         Ok((head, Whole::up_to(LONGEST_BODY_BYTES, &app.site, body, &app.batch_room).await?))
     };
-    // How many lines it would have been nobody knows.
+    // The number of lines is unknown: one refusal is counted.
     let (head, sent) = whole.await.inspect_err(|_: &Problem| app.rides.refuse(1))?;
     let (gate, at_once) = (head.sender.id(), head.is_small(&sent.bytes));
     let (worker, bytes) = (app.clone(), sent.bytes.clone());
@@ -112,12 +109,12 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     Ok(answers::marked(told.into_response(room), replayed))
 }
 
-/// Where the others of this API say 422, those of rides say 400.
+/// Returns the error for a reused key: 400 in the rides API, 422 elsewhere.
 fn key_reused() -> Problem {
     Problem { status: StatusCode::BAD_REQUEST, ..Error::KeyReused.into() }
 }
 
-/// Runs work here, or on a thread for what takes longer.
+/// Runs work here, or on a blocking thread.
 async fn run<T: Send + 'static>(
     at_once: bool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -128,7 +125,7 @@ async fn run<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(work).await.map_err(Error::internal)?)
 }
 
-/// Who sends a batch, and how.
+/// The sender of a batch, its compression and its key.
 struct Head {
     client: Client,
     sender: Sender,
@@ -154,7 +151,7 @@ impl Head {
             && body.split(|byte| *byte == b'\n').take(most + 1).count() <= most
     }
 
-    /// Unpacks and reads a body, if all of its events are let in; with the room that its lines have.
+    /// Decompresses and parses a body and admits its events; also returns the memory permit of its lines.
     fn batch(&self, app: &RidesApp, body: &[u8]) -> Result<(Batch, OwnedSemaphorePermit), Problem> {
         let counted = || {
             let unpacking = if self.packing == Packing::Plain { 0 } else { UNPACKING_KIB };
@@ -172,7 +169,7 @@ impl Head {
         Ok((batch, room))
     }
 
-    /// Lets in the events of a batch that was read: lines that are wrong take nobody's share.
+    /// Admits the events of a parsed batch. Invalid lines do not count against the limits.
     fn admit(&self, app: &RidesApp, batch: &Batch) -> Result<(), Problem> {
         let events = u32::try_from(batch.events.len()).unwrap_or(u32::MAX);
         if events == 0 {
@@ -183,18 +180,18 @@ impl Head {
     }
 }
 
-/// The answers to all lines, and what they come to together.
+/// The answers to all lines, and what decides the status of the response.
 struct Answers {
     text: Vec<u8>,
     refused: bool,
-    /// Some lines were kept before, and none is now.
+    /// Some lines are duplicates, and no line is new.
     nothing_new: bool,
-    /// Some lines were not taken.
+    /// The first server error of a line.
     not_taken: Option<Problem>,
 }
 
 impl Answers {
-    /// Answers the lines; those that were good in the order of their outcomes.
+    /// Answers the lines. The outcomes are those of the valid lines, in order.
     fn to(lines: &[Line], outcomes: &Result<Vec<Outcome>, Problem>) -> Self {
         let text = Vec::with_capacity(lines.len() * ANSWER_BYTES);
         let came_to = |what| outcomes.iter().flatten().any(|outcome| outcome.recorded == what);
@@ -234,7 +231,7 @@ impl Answers {
     }
 
     fn add(&mut self, line: &LineJson<'_>) {
-        // Into memory, of what JSON can say: this does not fail.
+        // Never fails: it writes to memory, and every value has a JSON form.
         let _ = serde_json::to_writer(&mut self.text, line);
         self.text.push(b'\n');
     }
@@ -245,7 +242,7 @@ fn no_outcome() -> Problem {
 }
 
 impl Answers {
-    /// The answer, which keeps as much of `room` as it takes until it was sent.
+    /// Returns the response, which keeps as much of `room` as its text needs until it is sent.
     fn into_response(self, mut room: OwnedSemaphorePermit) -> Response {
         let status = match (&self.not_taken, self.refused) {
             (Some(problem), _) => problem.status,
@@ -263,7 +260,7 @@ impl Answers {
     }
 }
 
-/// A text that goes out in parts, and gives up its room with the last one.
+/// A body that is sent in parts; the memory permit is released with the body.
 struct InParts {
     text: Bytes,
     _room: OwnedSemaphorePermit,
@@ -336,15 +333,15 @@ mod tests {
         let expected = r#"{"line":1,"status":201,"id":"a\""}
 {"line":2,"status":400,"message":"time: must be another"}
 {"line":3,"status":200,"id":"b"}
-{"line":5,"status":400,"message":"id: was given to another event before"}
-{"line":6,"status":404,"message":"there is no such ride to be void"}
-{"line":7,"status":409,"message":"this ride is void already"}
+{"line":5,"status":400,"message":"id: was already used for a different event"}
+{"line":6,"status":404,"message":"there is no such ride to void"}
+{"line":7,"status":409,"message":"this ride is already void"}
 "#;
         assert_eq!(answered(Answers::to(&lines, &Ok(outcomes))), (400, false, expected.to_owned()));
     }
 
     #[test]
-    fn the_whole_is_as_bad_as_its_worst_line() {
+    fn the_response_has_the_status_of_the_worst_line() {
         let whole = |lines: &[Line], outcomes| {
             let (status, says_when, _) = answered(Answers::to(lines, &outcomes));
             (status, says_when)
@@ -363,13 +360,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_keeps_its_room_until_the_last_of_it_is_taken() {
+    async fn an_answer_keeps_its_memory_permit_until_its_last_part_is_read() {
         let rooms = Arc::new(Semaphore::new(8_192));
         let text = vec![b'x'; 40 << 10];
         let answers =
             Answers { text: text.clone(), refused: false, nothing_new: false, not_taken: None };
         let response = answers.into_response(room(&rooms));
-        assert_eq!(rooms.available_permits(), 8_192 - 40, "it keeps what it takes and no more");
+        assert_eq!(rooms.available_permits(), 8_192 - 40, "it keeps only what its text needs");
         let (mut body, mut sent) = (response.into_body(), Vec::new());
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         while !body.is_end_stream() {
@@ -383,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_at_once_is_short_and_has_few_lines() {
+    fn only_a_short_batch_of_few_lines_is_parsed_on_the_runtimes_thread() {
         let (client, sender, key) = (Client::Local, Sender::Nobody, None);
         let is_small = |packing, body: &str| {
             Head { client, sender: sender.clone(), packing, key }.is_small(body.as_bytes())

@@ -1,4 +1,4 @@
-//! The course's published API of lift rides: its paths, fields and statuses are not ours to choose.
+//! The course's published API of lift rides: its paths, fields and statuses are fixed.
 
 use axum::{
     Json,
@@ -30,10 +30,10 @@ use crate::{
     request::{self, called},
 };
 
-/// The longest body of a ride, in bytes: twenty times what it needs.
+/// The longest body of a ride, in bytes: twenty times the usual size.
 const RIDE_BYTES_MAX: usize = 1024;
 
-/// A ride, where the path says whose and when.
+/// The body of a ride; the path holds resort, season, day and skier.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {
@@ -43,7 +43,7 @@ struct Body {
     lift: Option<Number>,
 }
 
-/// A season that is to be listed.
+/// A season to list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewSeason {
@@ -53,15 +53,15 @@ struct NewSeason {
 
 /// Record a ride.
 ///
-/// The same again under the same `Idempotency-Key` is answered as the first time, and counts once.
+/// A repeat with the same `Idempotency-Key` gets the original answer and counts once.
 #[utoipa::path(post, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", operation_id = "writeNewLiftRide", tag = "skiers",
     request_body = RideJson,
     params(("resortID" = u16, Path, example = 1), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path, example = 7),
-        ("Idempotency-Key" = Option<String>, Header, description = "What the event is called, for ever: 1 to 128 printable ASCII characters; a UUID is answered in lower case; without it, an id is made up")),
-    responses((status = 201, description = "It is stored", body = IdJson), (status = 400, description = "Something cannot be, and the answer says what; or the Idempotency-Key was used for another ride"),
-        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it"),
-        (status = 429, description = "This address has sent too many without a gate's key: try again, after Retry-After"),
-        (status = 503, description = "Try again, with the same Idempotency-Key; see Retry-After")),
+        ("Idempotency-Key" = Option<String>, Header, description = "Permanent id of the event: 1 to 128 printable ASCII characters; a UUID is returned in lower case; if absent, the server generates an id")),
+    responses((status = 201, description = "Stored", body = IdJson), (status = 400, description = "Invalid request, the message says why; or the Idempotency-Key was used for another ride"),
+        (status = 401, description = "Unknown or revoked gate key; or this deployment requires a gate key"), (status = 403, description = "The gate key is for another resort; or a page of another site sent the request"),
+        (status = 429, description = "Too many events from this address without a gate key; see Retry-After"),
+        (status = 503, description = "Retry with the same Idempotency-Key; see Retry-After")),
     security((), ("gate" = [])))]
 pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpResult {
     let (client, sender, event) = read(&app, request).await.inspect_err(|_| app.rides.refuse(1))?;
@@ -98,11 +98,11 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
     Ok((client, sender, NewEvent { id, what }))
 }
 
-/// How many skiers rode at a resort on a day.
+/// Count the skiers of a resort on a day.
 #[utoipa::path(get, path = "/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers", operation_id = "getResortSkiersDay", tag = "resorts",
-    description = "`/days/` instead of `/day/` does as well.",
+    description = "`/days/` is accepted as well as `/day/`.",
     params(("resortID" = u16, Path, example = 1), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1")),
-    responses((status = 200, body = ResortDayJson), (status = 400, description = "A number cannot be; the answer says which")))]
+    responses((status = 200, body = ResortDayJson), (status = 400, description = "Invalid number; the message names it")))]
 pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day] = number::in_path(uri.path());
     let on = app.rides.mountain().resort_day(resort, season, day)?;
@@ -111,11 +111,11 @@ pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpRes
     Ok(Json(ResortDayJson { time, skiers: total.skiers }).into_response())
 }
 
-/// How far up a skier went on a day: a bare number.
+/// Get a skier's vertical on a day, as a bare number.
 #[utoipa::path(get, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", operation_id = "getSkierDayVertical", tag = "skiers",
     params(("resortID" = u16, Path, example = 1), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path, example = 7)),
-    responses((status = 200, description = "How far up", body = u64, content_type = "application/json"), (status = 400, description = "A number cannot be; the answer says which"),
-        (status = 404, description = "This skier has no ride on that day")))]
+    responses((status = 200, description = "The vertical", body = u64, content_type = "application/json"), (status = 400, description = "Invalid number; the message names it"),
+        (status = 404, description = "The skier has no ride on that day")))]
 pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day, skier] = number::in_path(uri.path());
     let on = app.rides.mountain().resort_day(resort, season, day)?;
@@ -125,12 +125,12 @@ pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResu
     Ok(Json(tally.vertical).into_response())
 }
 
-/// How far up a skier went, by season; without parameters in all, as a bare number.
+/// Get a skier's vertical by season, or without parameters the total as a bare number.
 #[utoipa::path(get, path = "/skiers/{skierID}/vertical", operation_id = "getSkierResortTotals", tag = "skiers",
-    description = "A list is written with commas, or by naming its parameter again.",
-    params(("skierID" = u32, Path, example = 7), ("resort" = Option<Vec<u16>>, Query, style = Form, explode, description = "Only at these resorts"), ("season" = Option<Vec<String>>, Query, style = Form, explode, description = "Only in these seasons")),
-    responses((status = 200, body = VerticalAnswer), (status = 400, description = "A number cannot be; the answer says which"),
-        (status = 404, description = "This skier has no such ride")))]
+    description = "Separate the items of a list by commas, or repeat the parameter.",
+    params(("skierID" = u32, Path, example = 7), ("resort" = Option<Vec<u16>>, Query, style = Form, explode, description = "Only these resorts"), ("season" = Option<Vec<String>>, Query, style = Form, explode, description = "Only these seasons")),
+    responses((status = 200, body = VerticalAnswer), (status = 400, description = "Invalid number; the message names it"),
+        (status = 404, description = "The skier has no such ride")))]
 pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [skier] = number::in_path(uri.path());
     let skier = app.rides.mountain().skier(skier)?;
@@ -150,7 +150,7 @@ pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResul
     Ok(Json(answer).into_response())
 }
 
-/// The resorts.
+/// List the resorts.
 #[utoipa::path(get, path = "/resorts", operation_id = "getResorts", tag = "resorts", responses((status = 200, body = ResortsJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     let resorts = app.rides.mountain().resorts();
@@ -158,9 +158,9 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(ResortsJson { resorts: resorts.collect() }).into_response())
 }
 
-/// The seasons in which somebody rode at a resort, and those that were added.
+/// List the seasons of a resort: those with rides, and those that were added.
 #[utoipa::path(get, path = "/resorts/{resortID}/seasons", operation_id = "getResortSeasons", tag = "resorts", params(("resortID" = u16, Path, example = 1)),
-    responses((status = 200, body = SeasonsJson), (status = 400, description = "There is no such resort")))]
+    responses((status = 200, body = SeasonsJson), (status = 400, description = "Unknown resort")))]
 pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort] = number::in_path(uri.path());
     let (resort, _) = app.rides.mountain().resort(resort)?;
@@ -169,14 +169,13 @@ pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult
     Ok(Json(SeasonsJson { seasons }).into_response())
 }
 
-/// List a season of a resort.
+/// Add a season to a resort.
 ///
-/// Though nobody has ridden in it yet. The same again changes nothing. Whoever may send rides of the resort
-/// may do this.
+/// The season is listed even without rides. A repeat changes nothing. Needs the right to send rides of the resort.
 #[utoipa::path(post, path = "/resorts/{resortID}/seasons", operation_id = "addSeason", tag = "resorts",
     request_body = NewSeasonJson, params(("resortID" = u16, Path, example = 1)),
-    responses((status = 201, description = "It is listed"), (status = 400, description = "Something cannot be, and the answer says what"),
-        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it")),
+    responses((status = 201, description = "The season is listed"), (status = 400, description = "Invalid request; the message says why"),
+        (status = 401, description = "Unknown or revoked gate key; or this deployment requires a gate key"), (status = 403, description = "The gate key is for another resort; or a page of another site sent the request")),
     security((), ("gate" = [])))]
 pub(super) async fn add_season(State(app): State<RidesApp>, request: Request) -> HttpResult {
     let (resort, season) = new_season(&app, request).await?;

@@ -1,4 +1,4 @@
-//! The forms that rides have in JSON.
+//! The JSON forms of the rides API.
 
 use http::StatusCode;
 use lodge_domain::rides::{
@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 
 use crate::error::Problem;
 
-/// Why something was not done.
+/// An error.
 #[derive(ToSchema)]
 #[schema(as = ResponseMsg)]
-#[expect(dead_code, reason = "it is written with all other errors; this describes it")]
+#[expect(dead_code, reason = "errors are written elsewhere; this is only the schema")]
 pub(super) struct MessageJson {
     #[schema(example = "liftID: must be a whole number from 1 to 40")]
     message: String,
@@ -22,17 +22,17 @@ pub(super) struct MessageJson {
 /// A ride of the skier and day that the path names.
 #[derive(ToSchema)]
 #[schema(as = LiftRide)]
-#[expect(dead_code, reason = "what it is read into borrows; this describes it")]
+#[expect(dead_code, reason = "a borrowing type is read; this is only the schema")]
 pub(super) struct RideJson {
     /// The minute of the day; 1 is the first.
     #[schema(example = 217)]
     time: u16,
-    /// The lift's number at its resort.
+    /// The lift's number, unique at its resort.
     #[schema(rename = "liftID", example = 21)]
     lift: u16,
 }
 
-/// An event's id, written out in its place.
+/// Serialises an event's id without an intermediate string.
 pub(super) struct Id<'a>(pub(super) &'a EventId);
 
 impl Serialize for Id<'_> {
@@ -41,7 +41,7 @@ impl Serialize for Id<'_> {
     }
 }
 
-/// What an event is called.
+/// The id of an event.
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoredEvent)]
 pub(super) struct IdJson<'a> {
@@ -52,9 +52,9 @@ pub(super) struct IdJson<'a> {
 /// A line of a batch: a ride with all of its numbers, or a void.
 #[derive(ToSchema)]
 #[schema(as = RideOrVoid)]
-#[expect(dead_code, reason = "what it is read into borrows; this describes it")]
+#[expect(dead_code, reason = "a borrowing type is read; this is only the schema")]
 pub(super) struct EventJson {
-    /// What the event is called, for ever: 1 to 128 printable ASCII characters; without it, an id is made up.
+    /// Permanent id of the event: 1 to 128 printable ASCII characters; if absent, the server generates one.
     #[schema(required = false, example = "gate-4-17")]
     id: String,
     #[schema(rename = "resortID", required = false, example = 1)]
@@ -68,64 +68,64 @@ pub(super) struct EventJson {
     /// The minute of the day; 1 is the first.
     #[schema(required = false, example = 217)]
     time: u16,
-    /// The lift's number at its resort.
+    /// The lift's number, unique at its resort.
     #[schema(rename = "liftID", required = false, example = 21)]
     lift: u16,
-    /// In a line without numbers: the id of a ride that was none.
+    /// The id of a wrong ride to void; the line then has no number of a ride.
     #[schema(required = false, example = "gate-4-16")]
     void: String,
 }
 
-/// What came of a line.
+/// The outcome of a line.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LineOutcome)]
 pub(super) struct LineJson<'a> {
-    /// Its number; the first is 1.
+    /// The line's number; the first is 1.
     line: u16,
     /// 201, 200, 400, 403, 404, 409 or 503.
     status: u16,
-    /// What the event is called, if it is kept.
+    /// The event's id, if it is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     id: Option<Id<'a>>,
-    /// Why it is not.
+    /// Why the event is not stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
 }
 
 impl<'a> LineJson<'a> {
-    /// Of a line whose event is kept.
+    /// Creates the outcome of a line whose event is stored.
     pub(super) fn kept(line: u16, status: StatusCode, id: &'a EventId) -> Self {
         Self { line, status: status.as_u16(), id: Some(Id(id)), message: None }
     }
 
-    /// Of a line whose event is not.
+    /// Creates the outcome of a refused line.
     pub(super) fn refused(line: u16, problem: &'a Problem) -> Self {
         let message = Some(problem.detail.as_str());
         Self { line, status: problem.status.as_u16(), id: None, message }
     }
 }
 
-/// A resort's day.
+/// The number of skiers of a resort's day.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ResortSkiers)]
 pub(super) struct ResortDayJson<'a> {
-    /// The resort's name. The published API calls it so.
+    /// The resort's name; the published API calls this field `time`.
     #[schema(example = "Mission Ridge")]
     pub(super) time: &'a str,
-    /// Different skiers.
+    /// The number of distinct skiers.
     #[serde(rename = "numSkiers")]
     pub(super) skiers: u64,
 }
 
-/// How far up a skier went.
+/// A skier's vertical.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = SkierVerticalOrTotal)]
 pub(super) enum VerticalAnswer {
     /// By season.
     Seasons(VerticalJson),
-    /// In all.
+    /// The total.
     Total(u64),
 }
 
@@ -133,7 +133,7 @@ pub(super) enum VerticalAnswer {
 #[derive(Serialize, ToSchema)]
 #[schema(as = SkierVertical)]
 pub(super) struct VerticalJson {
-    /// The seasons. The published API calls them so.
+    /// The seasons; the published API calls this field `resorts`.
     pub(super) resorts: Vec<SeasonJson>,
 }
 
@@ -144,7 +144,7 @@ pub(super) struct SeasonJson {
     #[serde(rename = "seasonID")]
     #[schema(example = "2025")]
     season: String,
-    /// How far up.
+    /// The vertical in this season.
     #[serde(rename = "totalVert")]
     vertical: u64,
 }
@@ -173,10 +173,10 @@ pub(super) struct ResortJson<'a> {
     pub(super) id: u16,
 }
 
-/// A season that is to be listed.
+/// A season to list.
 #[derive(ToSchema)]
 #[schema(as = NewSeason)]
-#[expect(dead_code, reason = "what it is read into is a number; this describes it")]
+#[expect(dead_code, reason = "a number is read; this is only the schema")]
 pub(super) struct NewSeasonJson {
     #[schema(example = "2019")]
     year: String,
@@ -209,7 +209,7 @@ pub(super) struct LiftTableJson<'a> {
 }
 
 impl<'a> LiftTableJson<'a> {
-    /// Of this resort.
+    /// Creates the lift table of a resort.
     pub(super) fn of(id: ResortId, resort: &'a Resort) -> Self {
         let lift = |(LiftId(id), lift): (&LiftId, &'a Lift)| LiftJson {
             id: *id,
@@ -228,22 +228,22 @@ pub(super) struct LiftJson<'a> {
     id: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    /// How far up it goes.
+    /// The vertical of one ride.
     vertical: u32,
 }
 
-/// Who went farthest up.
+/// A leaderboard.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Leaders)]
 pub(super) struct LeadersJson {
     pub(super) leaders: Vec<LeaderJson>,
 }
 
-/// One of them.
+/// An entry of a leaderboard.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Leader)]
 pub(super) struct LeaderJson {
-    /// 1 is the first; of two who went as far, the one with the lower number comes first.
+    /// 1 is the first; of skiers with equal vertical the lower number comes first.
     rank: usize,
     #[serde(rename = "skierID")]
     skier: u32,
@@ -251,7 +251,7 @@ pub(super) struct LeaderJson {
 }
 
 impl LeaderJson {
-    /// Of the leader at this place; 0 is the first.
+    /// Creates the entry at a zero-based place.
     pub(super) fn at((place, leader): (usize, Leader)) -> Self {
         Self { rank: place + 1, skier: leader.skier.0, vertical: leader.vertical }
     }
@@ -264,7 +264,7 @@ pub(super) struct LiftsJson {
     pub(super) lifts: Vec<LiftTallyJson>,
 }
 
-/// A lift's day.
+/// The rides of a lift on a day.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LiftTally)]
 pub(super) struct LiftTallyJson {
@@ -287,11 +287,11 @@ pub(super) struct HoursJson {
     pub(super) hours: Vec<HourTallyJson>,
 }
 
-/// An hour of a day.
+/// The rides of an hour.
 #[derive(Serialize, ToSchema)]
 #[schema(as = HourTally)]
 pub(super) struct HourTallyJson {
-    /// 0 to 23.
+    /// The hour, 0 to 23.
     hour: u16,
     rides: u64,
     vertical: u64,
@@ -303,43 +303,43 @@ impl From<HourTally> for HourTallyJson {
     }
 }
 
-/// What came of all events.
+/// The outcomes of all events.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Ledger)]
 pub(super) struct LedgerJson {
-    /// Of those that this process was sent since it started.
+    /// Events sent to this process since it started.
     since_start: ProgressJson,
-    /// Of all since there is the store.
+    /// All events since the store was created.
     for_ever: ForEverJson,
 }
 
-/// What this process was sent since it started.
+/// Events sent to this process since it started.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LedgerSinceStart)]
 pub(super) struct ProgressJson {
     /// Stored, duplicates and in flight together.
     accepted: u64,
     stored: u64,
-    /// Sent again, and the same as before.
+    /// Repeats of a stored event with the same content.
     duplicates: u64,
-    /// Accepted, and on their way to the store; none where nothing is accepted before it is stored.
+    /// Accepted but not yet stored; 0 where events are accepted only once stored.
     in_flight: u64,
-    /// For what they said, or with 503.
+    /// Invalid, or answered with 503.
     refused: u64,
     /// Neither accepted nor refused yet.
     undecided: u64,
 }
 
-/// All since there is the store.
+/// All events since the store was created.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LedgerForEver)]
 pub(super) struct ForEverJson {
     /// Stored and duplicates together.
     accepted: u64,
     stored: u64,
-    /// Sent again, and the same as before.
+    /// Repeats of a stored event with the same content.
     duplicates: u64,
-    /// Those that never reached the store are noted there a little later.
+    /// Events that were refused before the store are added with a short delay.
     refused: u64,
 }
 
@@ -355,22 +355,22 @@ impl From<Ledger> for LedgerJson {
     }
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RidesFound)]
 pub(super) struct FoundJson<'a> {
     #[schema(value_type = Vec<GroupJson>)]
     groups: Groups<'a>,
-    /// true if there are more than these, else absent.
+    /// true if there are more groups than these, else absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     more: Option<bool>,
-    /// `sums`, if there were such that could answer, else `rides`, of which each was read.
+    /// `sums` if stored sums answered the query, else `rides`: every ride was read.
     read_from: ReadFromJson,
 }
 
 impl<'a> FoundJson<'a> {
-    /// Of what was found by these dimensions.
+    /// Creates the result of a search by these dimensions.
     pub(super) fn of(by: &'a [Dimension], found: &'a RidesFound) -> Self {
         let read_from = match found.read_from {
             ReadFrom::Sums => ReadFromJson::Sums,
@@ -381,7 +381,7 @@ impl<'a> FoundJson<'a> {
     }
 }
 
-/// Where an answer was read.
+/// The source of a result.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ReadFrom)]
@@ -390,7 +390,7 @@ enum ReadFromJson {
     Rides,
 }
 
-/// Groups, each written out where it is: there may be thousands.
+/// Serialises groups one at a time: there may be thousands.
 struct Groups<'a> {
     by: &'a [Dimension],
     groups: &'a [RideGroup],
@@ -402,7 +402,7 @@ impl Serialize for Groups<'_> {
     }
 }
 
-/// Rides that have in common what was asked for, and nothing else is said of.
+/// Rides with equal values of the dimensions in `by`; other dimensions are absent.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RideGroup)]
 struct GroupJson {
@@ -426,7 +426,7 @@ struct GroupJson {
     skier: Option<u32>,
     rides: u64,
     vertical: u64,
-    /// Different ones, unless they were left out.
+    /// The number of distinct skiers, unless the query left them out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
     skiers: Option<u64>,
@@ -461,10 +461,10 @@ impl Serialize for Quoted {
     }
 }
 
-/// What rides can be told apart by.
+/// A dimension to group rides by.
 #[derive(ToSchema)]
 #[schema(as = RideDimension, rename_all = "snake_case")]
-#[expect(dead_code, reason = "what it is read into knows more; this describes it")]
+#[expect(dead_code, reason = "the domain's type is read; this is only the schema")]
 pub(super) enum DimensionJson {
     Season,
     Resort,

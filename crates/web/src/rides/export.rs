@@ -1,4 +1,4 @@
-//! A season as CSV.
+//! Export of a season as CSV.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -20,10 +20,10 @@ use crate::{
     request::{self, Asked},
 };
 
-/// Events that are read at once.
+/// Events read from the store per page.
 const PAGE: usize = 2_000;
 
-/// How long an export may take; its place is somebody else's then.
+/// Timeout of an export; it then releases its place.
 const TIME_MAX: Duration = Duration::from_hours(1);
 
 const COLUMNS: [&str; 10] = [
@@ -39,25 +39,24 @@ const COLUMNS: [&str; 10] = [
     "received_at",
 ];
 
-/// What a gate is told besides of its own events.
+/// Additional columns for a gate; filled only for its own events.
 const COLUMNS_OF_GATES: [&str; 2] = ["event", "voids"];
 
-/// A season's rides as CSV.
+/// Export a season's rides as CSV.
 ///
-/// By resort and day, and there in the order in which they came. A ride that was void later stays, and is
-/// followed by a line with `rides` -1 and its `vertical` below 0, so that sums come right. With a gate's key
-/// two columns more tell what the gate's own events are called, and which of them they void; there is an
-/// apostrophe before what a spreadsheet would run.
+/// Sorted by resort, day and arrival. A voided ride stays, and its void is a line with `rides` -1 and a negative
+/// `vertical`, so that sums are right. With a gate key two more columns hold, for the gate's own events, the id of the
+/// event and the id of the ride that it voids. An apostrophe is put before text that a spreadsheet would run as a
+/// formula.
 ///
-/// What is not sent whole is broken off, before the last chunk: where the store fails, where the server stops, and
-/// after an hour.
+/// An incomplete export has no last chunk: if the store fails, if the server stops, or after an hour.
 #[utoipa::path(get, path = "/api/rides/export.csv", operation_id = "exportRides", tag = "rides",
     params(("season" = String, Query, example = "2025"), ("resort" = Option<u16>, Query)),
-    responses((status = 200, description = "A head line, and a line for each event", body = String, content_type = "text/csv"),
-        (status = 400, description = "A parameter cannot be; the answer says which"),
-        (status = 401, description = "The gate's key is not known, or was revoked"),
-        (status = 429, description = "Too many exports go to this address; see Retry-After"),
-        (status = 503, description = "Too many exports are under way; see Retry-After")),
+    responses((status = 200, description = "A header line, then a line for each event", body = String, content_type = "text/csv"),
+        (status = 400, description = "Invalid parameter; the message names it"),
+        (status = 401, description = "Unknown or revoked gate key"),
+        (status = 429, description = "Too many exports for this address; see Retry-After"),
+        (status = 503, description = "Too many exports in progress; see Retry-After")),
     security((), ("gate" = [])))]
 pub(super) async fn season_csv(
     State(app): State<RidesApp>,
@@ -65,7 +64,7 @@ pub(super) async fn season_csv(
     headers: HeaderMap,
     uri: Uri,
 ) -> HttpResult {
-    // Whether keys are required of those who send is nothing to those who read.
+    // An anonymous reader is allowed even where sending requires a gate key.
     let gate = match request::bearer(&headers) {
         Some(_) => Some(app.sender(&headers).await?.id()),
         None => None,
@@ -73,7 +72,7 @@ pub(super) async fn season_csv(
     let (season, resort) = query::season(uri.query(), app.rides.mountain())?;
     let place = app.exports.place(asked.client)?;
     let export = Export { app, gate, season, resort };
-    // Before the head is sent, so that what fails at once has its status.
+    // Read before the response starts, so that an early failure has its own status.
     let first = export.page(None).await?;
     let begun = (Some((export.head()?, first)), export);
     let pages = stream::try_unfold(begun, |(next, export)| async move {
@@ -93,10 +92,10 @@ pub(super) async fn season_csv(
     Ok(response)
 }
 
-/// What is exported, and for whom.
+/// The parameters of an export.
 struct Export {
     app: RidesApp,
-    /// Whose events are called by their names.
+    /// The gate whose events get the additional columns.
     gate: Option<GateId>,
     season: Season,
     resort: Option<ResortId>,
@@ -108,7 +107,7 @@ struct Page {
 }
 
 impl Export {
-    /// The next page, if there is one.
+    /// Reads the page after a place; `None` at the end.
     async fn page(&self, after: Option<RidePlace>) -> Result<Option<Page>> {
         let events = self.app.rides.search().page(self.season, self.resort, after, PAGE).await?;
         let Some(last) = events.last().map(|event| event.place) else { return Ok(None) };
@@ -152,7 +151,7 @@ impl Export {
     }
 }
 
-/// Text of others as a spreadsheet is to show it, which would run what begins like a formula.
+/// Prefixes text from other parties with an apostrophe if a spreadsheet would run it as a formula.
 fn harmless(text: &str) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         Cow::Owned(format!("'{text}"))
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spreadsheet_runs_nothing_of_what_others_wrote() {
+    fn a_spreadsheet_runs_no_formula_of_another_party() {
         for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
             assert_eq!(harmless(text), format!("'{text}"));
         }

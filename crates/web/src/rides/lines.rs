@@ -1,4 +1,4 @@
-//! Many events in one body, a line of JSON each.
+//! Parses a batch: one event in JSON per line.
 
 use lodge_domain::{
     Error, Result,
@@ -15,33 +15,33 @@ use crate::{
     json::{self, given, not_null},
 };
 
-/// Lines in a batch: some tenths of a second of the store's time. Their numbers fit into an event's id.
+/// Lines in a batch: some tenths of a second of the store's time. Line numbers fit into an event's id.
 const LINES_MAX: u16 = 10_000;
 
-/// The longest line, in bytes: several times what a ride with the longest id needs.
+/// The longest line, in bytes: several times the size of a ride with the longest id.
 const LINE_BYTES_MAX: usize = 1024;
 
-/// The lines of a batch that are not empty, and the events of those that are good, in order.
+/// The non-empty lines of a batch, and the events of the valid lines, in order.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) lines: Vec<Line>,
     pub(super) events: Vec<NewEvent>,
-    /// What it is called, if it came under a key.
+    /// The batch's key and content hash, if it was sent with an idempotency key.
     pub(super) named: Option<NamedBatch>,
 }
 
-/// A line that was read.
+/// A parsed line.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Its number; the first is 1.
+    /// The line's number; the first is 1.
     pub(super) number: u16,
-    /// What its sender calls the id of its event: a field of the line, or the header that names the batch.
+    /// The name of the event's id in errors: a field of the line, or the header with the batch's key.
     pub(super) called: &'static str,
-    /// Why it is not among the events.
+    /// Why the line was refused; `None` if its event is in the batch.
     pub(super) refused: Option<Box<Problem>>,
 }
 
-/// A line: a ride, or the id of one that was none. Neither has a field of the other's.
+/// A line: a ride, or a void with the id of a wrong ride. A line has the fields of only one of them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventJson<'a> {
@@ -68,7 +68,7 @@ impl EventJson<'_> {
         let id = self.id.as_ref().map(|id| event_id("id", &id.0)).transpose()?;
         let what = match &self.void {
             Some(_) if self.is_ride_too() => {
-                let reason = "stands in a line of its own, with an id if it is to have one";
+                let reason = "must be on a line of its own, with no field but an optional id";
                 return Err(Error::invalid("void", reason));
             }
             Some(void) => What::Void(event_id("void", &void.0)?),
@@ -90,14 +90,14 @@ impl EventJson<'_> {
     }
 }
 
-/// Lines with their numbers, also those that are empty.
+/// Numbers all lines, including empty ones.
 fn numbered(body: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    // What follows the last line's end is no line.
+    // After the last line break there is no further line.
     let body = body.strip_suffix(b"\n").unwrap_or(body);
     (1..=LINES_MAX + 1).zip(body.split(|byte| *byte == b'\n'))
 }
 
-/// How many lines there are that are not empty.
+/// Counts the non-empty lines; fails if the batch has too many lines.
 pub(super) fn count(body: &[u8]) -> Result<u16> {
     let mut count = 0;
     for (number, line) in numbered(body) {
@@ -110,8 +110,8 @@ pub(super) fn count(body: &[u8]) -> Result<u16> {
 }
 
 impl Batch {
-    /// Reads all lines, which were counted before. Events that have no id get theirs by `key`, if there is one.
-    /// `check` is asked of every good line whether its sender may say so.
+    /// Parses all lines of a body that passed [`count`]. Events without an id get one derived from `key`, if given.
+    /// `check` decides for each valid line whether the sender is allowed to send it.
     pub(super) fn read(
         body: &[u8],
         mountain: &Mountain,
@@ -136,7 +136,7 @@ impl Batch {
         batch
     }
 
-    /// How many lines are not among the events.
+    /// Returns the number of refused lines.
     pub(super) fn refused(&self) -> u64 {
         (self.lines.len() - self.events.len()) as u64
     }
@@ -172,7 +172,7 @@ mod tests {
         r#"{"resortID":1,"seasonID":"2025","dayID":2,"skierID":3,"time":4,"liftID":5}"#;
 
     #[test]
-    fn good_lines_are_taken_whatever_stands_beside_them() {
+    fn valid_lines_are_accepted_beside_invalid_ones() {
         let id = RIDE.replacen('{', r#"{"id":"a\u0031",  "#, 1);
         let batch = read(&format!(
             "{RIDE}\n\n  \r\nno json\n{id}\r\n{{\"void\":\"a1\",\"id\":\"b\"}}\n{{\"void\":\"b\"}}"
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_wrong_says_which_field_and_what_would_be_right() {
+    fn an_invalid_line_names_the_field_and_the_allowed_values() {
         let with = |from: &str, to: &str| RIDE.replace(from, to);
         for (line, words) in [
             (with("\"resortID\":1", "\"resortID\":11"), ["resortID", "from 1 to 10"]),
@@ -218,7 +218,7 @@ mod tests {
             (with("{", "{\"id\":null,"), ["id: invalid type", "null"]),
             (with("{", "{\"void\":null,"), ["void: invalid type", "null"]),
             (with("{", "{\"id\":\"a\",\"id\":\"a\","), ["duplicate field", "`id`"]),
-            (with("{", "{\"void\":\"x\","), ["void", "line of its own"]),
+            (with("{", "{\"void\":\"x\","), ["void", "a line of its own"]),
             ("{\"void\":\"\"}".to_owned(), ["void", "1 to 128"]),
             ("{}".to_owned(), ["resortID", "is missing"]),
             (format!("[{RIDE}]"), ["body", "object"]),
@@ -226,7 +226,7 @@ mod tests {
             (format!("{RIDE}{}", " ".repeat(1024)), ["line", "1024 bytes"]),
         ] {
             let batch = read(&line);
-            let [(1, text)] = refusals(&batch)[..] else { panic!("{line} is taken") };
+            let [(1, text)] = refusals(&batch)[..] else { panic!("{line} is accepted") };
             assert!(words.iter().all(|word| text.contains(word)), "{line}: {text}");
         }
         let not_utf_8 = Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), None, |_| Ok(()));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_may_not_say_is_not_among_the_events() {
+    fn an_event_that_the_sender_may_not_send_is_left_out() {
         let body = format!("{RIDE}\nbad\n{{\"void\":\"a\"}}\n{RIDE}");
         let check = |what: &What| match what {
             What::Ride(_) => Ok(()),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_an_id_are_called_by_the_key_and_their_numbers() {
+    fn lines_without_an_id_get_one_from_the_key_and_their_number() {
         let named = RIDE.replacen('{', "{\"id\":\"a\",", 1);
         let body = format!("{RIDE}\n\n{named}\nbad\n{RIDE}\n");
         let ids = |key: &str| {

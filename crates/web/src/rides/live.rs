@@ -1,4 +1,4 @@
-//! The newest day while it goes on.
+//! Server-sent events with the counts of the newest day.
 
 use std::{
     sync::{Arc, Weak},
@@ -26,10 +26,10 @@ use crate::edge::{
     stream::{Bounds, Streams, event},
 };
 
-/// How often it is looked whether something has changed.
+/// Interval between two checks for changes.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The newest day.
+/// The counts of the newest day.
 #[derive(Serialize, ToSchema)]
 pub(super) struct LiveJson {
     #[serde(rename = "seasonID")]
@@ -44,7 +44,7 @@ pub(super) struct LiveJson {
     resorts: Vec<LiveResortJson>,
 }
 
-/// How much was ridden at a resort.
+/// The counts of a resort.
 #[derive(Serialize, ToSchema)]
 struct LiveResortJson {
     #[serde(rename = "resortID")]
@@ -54,13 +54,13 @@ struct LiveResortJson {
     total: LiveTallyJson,
 }
 
-/// How much was ridden.
+/// Counts of rides.
 #[derive(Serialize, ToSchema)]
 struct LiveTallyJson {
     rides: u64,
-    /// Different ones; whoever rode at two resorts counts at each.
+    /// The number of distinct skiers; a skier who rode at two resorts counts at each.
     skiers: u64,
-    /// How far up together.
+    /// The vertical of all rides.
     vertical: u64,
 }
 
@@ -76,33 +76,33 @@ impl From<(ResortId, DayTally)> for LiveResortJson {
     }
 }
 
-/// Tells listeners of changes. Whatever many of them there are, one task looks, while there are any, and
-/// each holds the same bytes.
+/// Streams changes to clients. One task polls for all clients, only while there are any, and all streams share
+/// the same bytes.
 pub(super) struct Live {
     streams: Streams,
     feed: Mutex<Weak<Feed>>,
 }
 
-/// What the listeners share; the last of them to go ends the task.
+/// The state shared by all streams; dropping the last stream ends the task.
 struct Feed {
     latest: watch::Receiver<Bytes>,
     task: AbortOnDropHandle<()>,
 }
 
 impl Live {
-    /// So many listeners are told until `end`.
+    /// Creates the streams, limited by `bounds`; they end at `end`.
     pub(super) fn until(end: CancellationToken, bounds: Bounds) -> Self {
         Self { streams: Streams::new("rides", bounds, end), feed: Mutex::default() }
     }
 
-    /// Answers a listener.
+    /// Answers a client with a stream.
     pub(super) fn told(&self, rides: &Arc<Rides>, client: Client) -> Result<Response> {
         let place = self.streams.place(client)?;
         let feed = self.feed(|latest| look(Arc::clone(rides), latest));
         Ok(place.answer(changes(feed)))
     }
 
-    /// The feed that there is, or a new one.
+    /// Returns the running feed, or starts one.
     fn feed<F>(&self, look: impl FnOnce(watch::Sender<Bytes>) -> F) -> Arc<Feed>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -119,9 +119,9 @@ impl Live {
     }
 }
 
-/// The latest event, if there was one, and each that comes.
+/// Returns the latest event, if any, then each new one.
 fn changes(feed: Arc<Feed>) -> impl Stream<Item = Bytes> + Send + 'static {
-    // The feed's own receiver has seen none, and so has its copy.
+    // The feed's own receiver has read no value, so its clone reports the latest one as changed.
     let latest = feed.latest.clone();
     stream::unfold((feed, latest), |(feed, mut latest)| async move {
         latest.changed().await.ok()?;
@@ -130,7 +130,7 @@ fn changes(feed: Arc<Feed>) -> impl Stream<Item = Bytes> + Send + 'static {
     })
 }
 
-/// Looks again and again whether something has changed.
+/// Polls the store and publishes changes.
 async fn look(rides: Arc<Rides>, latest: watch::Sender<Bytes>) {
     let mut ticks = interval(PAUSE);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -146,12 +146,14 @@ async fn look(rides: Arc<Rides>, latest: watch::Sender<Bytes>) {
                 });
             }
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "listeners wait for what has changed"),
+            Err(error) => {
+                tracing::warn!(%error, "live ride counts are delayed: cannot read the newest day")
+            }
         }
     }
 }
 
-/// The newest day, unless no more is stored than the last time: to know that takes one row.
+/// Returns the event of the newest day; `None` if nothing was stored since the last call, which reads one row.
 async fn newest(rides: &Rides, stored: &mut Option<u64>) -> Result<Option<Bytes>> {
     let now = rides.stored().await?;
     if *stored == Some(now) {
@@ -183,7 +185,7 @@ mod tests {
     const DEADLINE: Duration = Duration::from_secs(30);
 
     #[tokio::test]
-    async fn one_task_looks_for_all_listeners_while_there_are_any() {
+    async fn one_task_polls_for_all_streams_while_there_are_any() {
         let live = Live::until(CancellationToken::new(), Bounds::among(100));
         let mut senders = Vec::new();
         let mut listen = || {
@@ -196,17 +198,17 @@ mod tests {
         let (mut first, mut second) = (listen(), listen());
         assert_eq!(senders.len(), 1, "the second shares the task of the first");
         senders[0].send_replace(event("1"));
-        let heard = [first.next().await, second.next().await].map(Option::unwrap);
-        assert_eq!(heard[0].as_ptr(), heard[1].as_ptr(), "each holds the same bytes");
+        let events = [first.next().await, second.next().await].map(Option::unwrap);
+        assert_eq!(events[0].as_ptr(), events[1].as_ptr(), "both share the same bytes");
 
         drop(first);
         assert!(!senders[0].is_closed());
         drop(second);
-        timeout(DEADLINE, senders[0].closed()).await.expect("nobody listens any more");
+        timeout(DEADLINE, senders[0].closed()).await.expect("the task ends with the last stream");
     }
 
     #[tokio::test]
-    async fn whoever_comes_later_is_told_what_the_others_know() {
+    async fn a_later_stream_begins_with_the_latest_event() {
         let live = Live::until(CancellationToken::new(), Bounds::among(100));
         let (sender, mut senders) = tokio::sync::mpsc::unbounded_channel();
         let begin = |latest: watch::Sender<Bytes>| {
@@ -218,12 +220,12 @@ mod tests {
         latest.send_replace(event("1"));
         assert_eq!(first.next().await.unwrap(), event("1"));
         let mut later = Box::pin(changes(live.feed(begin)));
-        assert!(senders.try_recv().is_err(), "there is one already");
+        assert!(senders.try_recv().is_err(), "the task runs already");
         assert_eq!(later.next().await.unwrap(), event("1"));
     }
 
     #[tokio::test]
-    async fn a_task_that_has_ended_is_followed_by_another() {
+    async fn an_ended_task_is_replaced_by_a_new_one() {
         let live = Live::until(CancellationToken::new(), Bounds::among(100));
         let ended = live.feed(|latest| async move { drop(latest) });
         assert_eq!(changes(Arc::clone(&ended)).count().await, 0);

@@ -1,4 +1,4 @@
-//! Lift rides over HTTP: the course's published API, batches, and what is asked of many rides.
+//! Lift rides over HTTP: the course's published API, batches, and queries over many rides.
 
 mod api;
 mod app;
@@ -25,7 +25,7 @@ use utoipa_axum::routes;
 
 use crate::{pages::Menu, routes::Routes};
 
-/// Where the app leads people.
+/// The app's entries in the menu.
 pub(crate) const MENU: Menu = Menu { app: "rides", entries: &[("/rides", "Rides")] };
 
 /// The app's routes.
@@ -64,7 +64,7 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .describe(openapi::lines)
 }
 
-/// Whether a path belongs to the API of these routes, whatever is or is not there.
+/// Whether a path belongs to the rides API, also if no route exists at it.
 pub(crate) fn owns(path: &str) -> bool {
     ["/skiers", "/resorts", "/api/rides"].into_iter().any(|start| {
         let rest = path.strip_prefix(start);
@@ -77,9 +77,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_route_is_on_a_path_that_is_the_apps_own() {
+    fn every_route_is_on_a_path_that_the_app_owns() {
         for (_, path) in routes().described().1 {
-            assert_ne!(owns(&path), path.starts_with("/rides"), "a page is no part of the API");
+            assert_ne!(owns(&path), path.starts_with("/rides"), "a page is not part of the API");
         }
         for path in ["/", "/skiers2", "/api/ridesx", "/api/links", "/rides", "/resort"] {
             assert!(!owns(path), "{path}");

@@ -1,4 +1,4 @@
-//! Numbers as callers write them.
+//! Numbers in paths, queries and JSON.
 
 use std::{borrow::Cow, fmt};
 
@@ -8,23 +8,23 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// In the place of what is no whole number: beyond every range, so that whoever looks it up says which
-/// numbers there are.
+/// Stands for text that is not a whole number. It is out of every range, so that the lookup's error names the
+/// valid numbers.
 const NONE: u64 = u64::MAX;
 
-/// A number in digits and nothing else.
+/// Parses a number that consists only of digits.
 pub(super) fn digits(text: &str) -> u64 {
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten().unwrap_or(NONE)
 }
 
-/// The numbers in a path of a word and a number in turn. What is escaped is no number.
+/// Returns the numbers of a path that alternates words and numbers. A percent-encoded segment is not a number.
 pub(super) fn in_path<const N: usize>(path: &str) -> [u64; N] {
     let mut segments = path.split('/').skip(2).step_by(2);
     std::array::from_fn(|_| segments.next().map_or(NONE, digits))
 }
 
-/// A whole number in JSON; anything else is read as a number that there is not.
+/// A whole number in JSON; any other value is read as [`NONE`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number(pub(super) u64);
 
@@ -34,7 +34,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// A number in digits between quotation marks, as seasons are written.
+/// A number in a JSON string, as seasons are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quoted(pub(super) u64);
 
@@ -58,7 +58,7 @@ impl Visitor<'_> for QuotedVisitor {
     }
 }
 
-/// Text that is where it was read, if nothing in it was escaped.
+/// Text borrowed from the input, unless it contains escapes.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_digits_and_nothing_else() {
+    fn a_number_consists_only_of_digits() {
         assert_eq!(
             ["0", "1", "2025", "18446744073709551614"].map(digits),
             [0, 1, 2025, u64::MAX - 1]
@@ -80,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn a_paths_numbers_stand_after_its_words() {
+    fn the_numbers_of_a_path_follow_its_words() {
         assert_eq!(in_path("/skiers/1/seasons/2025/days/3/skiers/4"), [1, 2025, 3, 4]);
         assert_eq!(in_path("/skiers/7/vertical"), [7]);
         assert_eq!(in_path("/resorts/x/seasons"), [NONE]);
     }
 
     #[test]
-    fn in_json_only_a_whole_number_is_one() {
+    fn in_json_only_a_whole_number_is_a_number() {
         for json in
             ["1.0", "1e3", "-1", "-0", "\"1\"", "true", "[1]", "{\"a\":[{}]}", "1e999", "null"]
         {

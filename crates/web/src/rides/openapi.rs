@@ -1,4 +1,4 @@
-//! What is said of operations on rides beside their routes.
+//! OpenAPI details of the rides operations that their routes do not declare.
 
 use serde_json::json;
 use utoipa::{
@@ -15,20 +15,20 @@ use crate::{api_docs::outline::LINE_SCHEMA, routes::may_fail};
 
 const ND_JSON: &str = "application/x-ndjson";
 
-/// The groups that they are in.
+/// The tags with their descriptions.
 pub(super) const TAGS: [(&str, &str); 3] = [
     (
         "skiers",
-        "Rides of skiers, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /skiers; another method than those here is answered with 405.",
+        "Rides of skiers, by the course's published API. Errors on every path below /skiers are `{\"message\": …}`; other methods get 405.",
     ),
     (
         "resorts",
-        "Resorts and their seasons, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /resorts; another method than those here is answered with 405.",
+        "Resorts and their seasons, by the course's published API. Errors on every path below /resorts are `{\"message\": …}`; other methods get 405.",
     ),
-    ("rides", "Everything else about lift rides. Errors are `{\"message\": …}`, too."),
+    ("rides", "Batches, search, export and live counts. Errors are `{\"message\": …}`, too."),
 ];
 
-/// What each line is of bodies that are lines.
+/// Adds the schema of a line to bodies of JSON lines.
 pub(super) fn lines(operation: &mut Operation) {
     if let Some(RefOr::T(body)) = &mut operation.request_body
         && let Some(RefOr::T(content)) = body.content.get_mut(ND_JSON)
@@ -54,19 +54,16 @@ fn inline(response: &mut RefOr<Response>) -> Option<&mut Response> {
     }
 }
 
-/// What can fail with every operation, and the form in which it is told.
+/// Adds the failures of every operation, and the schema of errors.
 pub(super) fn failures(operation: &mut Operation) {
-    may_fail(
-        operation,
-        &[("500", "Something went wrong here"), ("503", "Try again; see Retry-After")],
-    );
+    may_fail(operation, &[("500", "Internal error"), ("503", "Retry later; see Retry-After")]);
     if operation.request_body.is_some() {
         may_fail(
             operation,
             &[
-                ("403", "A page of another site sent it"),
+                ("403", "A page of another site sent the request"),
                 ("408", "The body took too long to arrive"),
-                ("413", "The body is larger than is taken here"),
+                ("413", "The body is too large"),
             ],
         );
     }

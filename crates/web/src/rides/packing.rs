@@ -1,4 +1,4 @@
-//! How a body is packed, and what it unpacks to.
+//! Decompression of request bodies.
 
 use std::{borrow::Cow, io::Read};
 
@@ -7,24 +7,23 @@ use http::{HeaderMap, header};
 use lodge_domain::{Error, Result};
 use zstd::Decoder;
 
-/// The longest that a body unpacks to, in bytes: 10,000 lines of 400, four times what a ride with an id
-/// of its own needs.
+/// The longest decompressed body, in bytes: 10,000 lines of 400, four times the size of a ride with an id.
 const UNPACKED_BYTES_MAX: usize = 4 << 20;
 
-/// The longest window of zstd, as a power of two: what RFC 9659 has everybody take who takes zstd.
+/// The largest zstd window, as a power of two: the size that RFC 9659 requires of every decoder.
 const WINDOW_LOG_MAX: u32 = 23;
 
-/// How a body is packed.
+/// The compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// It is not.
+    /// Not compressed.
     Plain,
     Gzip,
     Zstd,
 }
 
 impl Packing {
-    /// What `Content-Encoding` says.
+    /// Reads `Content-Encoding`.
     pub(super) fn of(headers: &HeaderMap) -> Result<Self> {
         let mut said = headers.get_all(header::CONTENT_ENCODING).iter();
         let packing = match (said.next(), said.next()) {
@@ -37,10 +36,10 @@ impl Packing {
             },
             (Some(_), Some(_)) => None,
         };
-        packing.ok_or_else(|| Error::invalid("Content-Encoding", "must be gzip or zstd, or none"))
+        packing.ok_or_else(|| Error::invalid("Content-Encoding", "must be gzip, zstd or identity"))
     }
 
-    /// The body as it was before it was packed. No more is kept of it than may be, whatever it unpacks to.
+    /// Decompresses a body; allocates no more than the limit, whatever the size of the result.
     pub(super) fn unpack(self, body: &[u8]) -> Result<Cow<'_, [u8]>> {
         match self {
             Self::Plain => Ok(Cow::Borrowed(body)),
@@ -55,14 +54,14 @@ impl Packing {
 }
 
 fn bounded<'a>(unpacked: impl Read, otherwise: &'static str) -> Result<Cow<'a, [u8]>> {
-    // One byte more, so that a body that is too long is told from one of just that length; and made at
-    // once, because one that grows has twice what it needs in the end.
+    // One byte more, to distinguish a body that is too long from one of exactly the limit. Allocated at once: a
+    // growing buffer ends up with twice the needed capacity.
     let most = UNPACKED_BYTES_MAX + 1;
     let mut whole = Vec::with_capacity(most);
     let read = unpacked.take(most as u64).read_to_end(&mut whole);
     read.map_err(|_| Error::invalid("body", otherwise))?;
     if whole.len() == most {
-        let reason = format!("must be at most {UNPACKED_BYTES_MAX} bytes unpacked");
+        let reason = format!("must be at most {UNPACKED_BYTES_MAX} bytes decompressed");
         return Err(Error::invalid("body", reason));
     }
     Ok(Cow::Owned(whole))
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_is_unpacked() {
+    fn a_compressed_body_is_decompressed() {
         let longest = vec![b'x'; UNPACKED_BYTES_MAX];
         for plain in [b"".as_slice(), b"a\nb\n", &longest] {
             assert_eq!(&*Packing::Plain.unpack(plain).unwrap(), plain);
@@ -100,16 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_refused_before_it_takes_more_memory_than_a_body_may() {
+    fn a_decompression_bomb_is_refused_before_it_exceeds_the_limit() {
         let zeros = vec![0; 64 << 20];
         for (packing, bomb) in [(Packing::Gzip, gzip(&zeros)), (Packing::Zstd, zstd(&zeros))] {
             let refused = packing.unpack(&bomb).unwrap_err().to_string();
-            assert_eq!(refused, "body: must be at most 4194304 bytes unpacked");
+            assert_eq!(refused, "body: must be at most 4194304 bytes decompressed");
         }
     }
 
     #[test]
-    fn what_is_cut_off_or_something_else_is_refused() {
+    fn a_truncated_or_wrongly_declared_body_is_refused() {
         let (gzip, zstd) = (gzip(&[7; 1000]), zstd(&[7; 1000]));
         for (packing, body) in [
             (Packing::Gzip, &gzip[..gzip.len() - 1]),
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_known_packings_are_taken() {
+    fn only_known_encodings_are_accepted() {
         let of = |said: &'static [&'static str]| {
             let said =
                 said.iter().map(|said| (header::CONTENT_ENCODING, HeaderValue::from_static(said)));

@@ -24,7 +24,7 @@ pub(super) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/rides/skiers/{skier}", skier::show)
 }
 
-/// The start page, where no other app has one: the mountain.
+/// The start page if no other app has one: the overview of all resorts.
 pub(crate) fn start() -> Routes<RidesApp> {
     Routes::default().on(Method::GET, "/", mountain::show)
 }

@@ -1,4 +1,4 @@
-//! Parameters of queries about rides. A list is written with commas, or by naming its parameter again.
+//! Query parameters about rides. A list is separated by commas, or its parameter is repeated.
 
 use lodge_domain::{
     Error, Result,
@@ -8,13 +8,13 @@ use lodge_domain::{
 use super::{app::numbered, number};
 use crate::json::given;
 
-/// Leaders if the caller does not say how many.
+/// Default size of a leaderboard.
 const LEADERS_DEFAULT: usize = 10;
 
-/// How many resorts, and how many seasons, one query may name.
+/// Most values of one parameter in a query.
 const NAMED_MAX: usize = 100;
 
-/// Resorts and seasons, each named any number of times.
+/// The selected resorts and seasons, without duplicates.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) resorts: Vec<ResortId>,
@@ -22,7 +22,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Reads `resort` and `season`; `None` if neither is there.
+    /// Parses `resort` and `season`; `None` if both are absent.
     pub(super) fn parse(query: Option<&str>, mountain: &Mountain) -> Result<Option<Self>> {
         let mut choice = Self::default();
         for (name, value) in pairs(query)? {
@@ -33,14 +33,14 @@ impl Choice {
                 "season" => add_all("season", &mut choice.seasons, &value, |number| {
                     mountain.season(number)
                 })?,
-                _ => return Err(Error::invalid("query", "may hold only resort and season")),
+                _ => return Err(Error::invalid("query", "may contain only resort and season")),
             }
         }
         Ok(Some(choice).filter(|choice| *choice != Self::default()))
     }
 }
 
-/// Adds what the numbers of a list name.
+/// Adds the values of a comma-separated list.
 pub(super) fn add_all<T: PartialEq>(
     name: &'static str,
     all: &mut Vec<T>,
@@ -58,21 +58,20 @@ pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) ->
         return Ok(());
     }
     if all.len() == NAMED_MAX {
-        return Err(Error::invalid(name, format!("must name at most {NAMED_MAX}")));
+        return Err(Error::invalid(name, format!("must have at most {NAMED_MAX} values")));
     }
     all.push(one);
     Ok(())
 }
 
-/// A day at a resort: `resort`, `season` and `day`.
+/// Parses a day at a resort: `resort`, `season` and `day`.
 pub(super) fn day(query: Option<&str>, mountain: &Mountain) -> Result<ResortDay> {
     let [resort, season, day] = once(query, ["resort", "season", "day"])?;
     let Span { season, resort, .. } = span(mountain, [resort, season, None])?;
     Ok(ResortDay { season, resort, day: day_of(mountain, &given("day", day)?)? })
 }
 
-/// A day or a season at a resort, and how many are to lead there: `resort`, `season`, perhaps `day`, perhaps
-/// `limit`.
+/// Parses the span of a leaderboard and its size: `resort`, `season`, optional `day` and `limit`.
 pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span, usize)> {
     let [resort, season, day, limit_given] = once(query, ["resort", "season", "day", "limit"])?;
     let limit = match limit_given {
@@ -82,7 +81,7 @@ pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span,
     Ok((span(mountain, [resort, season, day])?, limit))
 }
 
-/// A season, perhaps at one resort: `season`, perhaps `resort`.
+/// Parses `season` and optional `resort`.
 pub(super) fn season(
     query: Option<&str>,
     mountain: &Mountain,
@@ -99,7 +98,7 @@ fn span(mountain: &Mountain, [resort, season, day]: [Option<String>; 3]) -> Resu
     Ok(Span { season, resort, day })
 }
 
-/// A limit in digits, 1 to `most`.
+/// Parses a limit from 1 to `most`.
 pub(super) fn limit(digits: &str, most: usize) -> Result<usize> {
     let limit = usize::try_from(number::digits(digits)).ok();
     limit
@@ -107,22 +106,22 @@ pub(super) fn limit(digits: &str, most: usize) -> Result<usize> {
         .ok_or_else(|| Error::invalid("limit", format!("must be a whole number from 1 to {most}")))
 }
 
-/// The resort of a number in digits.
+/// Parses a resort's number.
 pub(super) fn resort_of(mountain: &Mountain, digits: &str) -> Result<ResortId> {
     numbered("resort", digits, |number| Ok(mountain.resort(number)?.0))
 }
 
-/// The season of a number in digits.
+/// Parses a season's number.
 pub(super) fn season_of(mountain: &Mountain, digits: &str) -> Result<Season> {
     numbered("season", digits, |number| mountain.season(number))
 }
 
-/// The day of a number in digits.
+/// Parses a day's number.
 pub(super) fn day_of(mountain: &Mountain, digits: &str) -> Result<Day> {
     numbered("day", digits, |number| mountain.day(number))
 }
 
-/// The values of these parameters, each given once at most, and no others.
+/// Returns the values of these parameters; a repeated or unknown parameter is an error.
 fn once<const N: usize>(
     query: Option<&str>,
     names: [&'static str; N],
@@ -130,19 +129,19 @@ fn once<const N: usize>(
     let mut values = [const { None }; N];
     for (name, value) in pairs(query)? {
         let Some(place) = names.iter().position(|known| *known == name) else {
-            return Err(Error::invalid("query", format!("may hold only {}", names.join(", "))));
+            return Err(Error::invalid("query", format!("may contain only {}", names.join(", "))));
         };
         if values[place].replace(value).is_some() {
-            return Err(Error::invalid(names[place], "was given twice"));
+            return Err(Error::invalid(names[place], "must be given only once"));
         }
     }
     Ok(values)
 }
 
-/// The parameters of a query, decoded.
+/// Decodes the parameters of a query.
 pub(super) fn pairs(query: Option<&str>) -> Result<Vec<(String, String)>> {
     serde_urlencoded::from_str(query.unwrap_or_default())
-        .map_err(|error| Error::invalid("query", format!("cannot be read: {error}")))
+        .map_err(|error| Error::invalid("query", format!("must be URL-encoded: {error}")))
 }
 
 #[cfg(test)]
@@ -151,7 +150,7 @@ mod tests {
     use crate::rides::samples::mountain;
 
     #[test]
-    fn a_choice_names_resorts_and_seasons_as_often_as_it_likes() {
+    fn a_query_selects_any_resorts_and_seasons() {
         let mountain = mountain();
         let parse = |query: Option<&str>| Choice::parse(query, &mountain);
         assert_eq!((parse(None).unwrap(), parse(Some("")).unwrap()), (None, None));
@@ -170,7 +169,7 @@ mod tests {
             ("resort=", "resort: must be a whole number from 1 to 10"),
             ("resort=1,", "resort: must be a whole number from 1 to 10"),
             ("resort=1%202", "resort: must be a whole number from 1 to 10"),
-            ("resort[]=1", "query: may hold only resort and season"),
+            ("resort[]=1", "query: may contain only resort and season"),
             ("season=%2B2025", "season: must be a whole number from 1 to 9999"),
             ("season=+2025", "season: must be a whole number from 1 to 9999"),
             ("seasonID=2025", "query: may hold only resort and season"),
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn leaders_are_asked_for_by_season_or_day() {
+    fn a_leaderboard_is_of_a_season_or_a_day() {
         let leaders = |query| leaders(Some(query), &mountain());
         let (span, limit) = leaders("resort=3&season=2025").unwrap();
         assert_eq!((span.resort, span.day, limit), (ResortId(3), None, 10));
@@ -196,15 +195,15 @@ mod tests {
             ("resort=3&season=2025&day=", "day: must be a whole number from 1 to 366"),
             ("resort=3&season=2025&limit=101", "limit: must be a whole number from 1 to 100"),
             ("resort=3&season=2025&limit=0", "limit: must be a whole number from 1 to 100"),
-            ("resort=3&resort=3&season=2025", "resort: was given twice"),
-            ("resort=3&season=2025&x=1", "query: may hold only resort, season, day, limit"),
+            ("resort=3&resort=3&season=2025", "resort: must be given only once"),
+            ("resort=3&season=2025&x=1", "query: may contain only resort, season, day, limit"),
         ] {
             assert_eq!(leaders(query).unwrap_err().to_string(), words);
         }
     }
 
     #[test]
-    fn a_day_is_asked_for_with_all_of_its_numbers() {
+    fn a_day_needs_resort_season_and_day() {
         let day = |query| day(Some(query), &mountain());
         assert_eq!(day("resort=3&season=2025&day=7").unwrap().day, Day(7));
         for (query, words) in [
@@ -212,7 +211,7 @@ mod tests {
             ("resort=3&day=7", "season: is missing"),
             ("season=2025&day=7", "resort: is missing"),
             ("resort=3&season=2025&day=367", "day: must be a whole number from 1 to 366"),
-            ("resort=3&season=2025&day=7&limit=1", "query: may hold only resort, season, day"),
+            ("resort=3&season=2025&day=7&limit=1", "query: may contain only resort, season, day"),
         ] {
             assert_eq!(day(query).unwrap_err().to_string(), words, "{query}");
         }

@@ -1,4 +1,4 @@
-//! What tests work with.
+//! Test data.
 
 use lodge_domain::rides::{Mountain, Ranges, Resort, ResortId};
 

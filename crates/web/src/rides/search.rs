@@ -1,4 +1,4 @@
-//! Questions about rides that no other route answers.
+//! Search of rides by any combination of dimensions.
 
 use std::ops::RangeInclusive;
 
@@ -17,25 +17,25 @@ use super::{
 };
 use crate::{error::HttpResult, request::Asked};
 
-/// Groups if the caller does not say how many.
+/// Default limit of groups.
 const GROUPS_DEFAULT: usize = 1_000;
 
 /// Search rides.
 ///
-/// What is absent leaves nothing out. A list is written with commas (`lift=1,2`), or by naming its parameter
-/// again (`lift=1&lift=2`). Leaving out `skiers` lets more be answered from sums.
+/// An absent parameter does not filter. Separate the items of a list by commas (`lift=1,2`), or repeat the parameter
+/// (`lift=1&lift=2`). With `skiers=false` more queries are answered from stored sums.
 #[utoipa::path(get, path = "/api/rides/search", operation_id = "searchRides", tag = "rides",
     params(("resort" = Option<Vec<u16>>, Query, style = Form, explode), ("season" = Option<Vec<String>>, Query, style = Form, explode, example = json!(["2025"])),
-        ("days" = Option<String>, Query, description = "A day, or the first and the last", example = "1-10"),
-        ("time" = Option<String>, Query, description = "A minute, or the first and the last", example = "181-240"),
+        ("days" = Option<String>, Query, description = "A day, or a range of days", example = "1-10"),
+        ("time" = Option<String>, Query, description = "A minute of the day, or a range of minutes", example = "181-240"),
         ("lift" = Option<Vec<u16>>, Query, style = Form, explode), ("skier" = Option<Vec<u32>>, Query, style = Form, explode),
-        ("by" = Option<Vec<DimensionJson>>, Query, style = Form, explode, description = "What the rides of a group have in common", example = json!(["resort", "day"])),
-        ("skiers" = Option<bool>, Query, description = "false: different skiers are not counted"),
-        ("order" = Option<String>, Query, description = "`rides` or `vertical`: those with the most first; if absent, those with the lowest numbers, in the order of `by`"),
-        ("limit" = Option<u16>, Query, description = "1 to 10,000 groups; 1,000 if absent. If there are more, the answer says so")),
-    responses((status = 200, body = FoundJson), (status = 400, description = "A parameter cannot be; the answer says which"),
-        (status = 429, description = "Too many searches of this address are under way; see Retry-After"),
-        (status = 503, description = "It took too long: ask for less; or too many are under way: see Retry-After")))]
+        ("by" = Option<Vec<DimensionJson>>, Query, style = Form, explode, description = "The dimensions to group by", example = json!(["resort", "day"])),
+        ("skiers" = Option<bool>, Query, description = "`false`: do not count distinct skiers"),
+        ("order" = Option<String>, Query, description = "`rides` or `vertical`: the groups with the most first; if absent, by the numbers of the groups, in the order of `by`"),
+        ("limit" = Option<u16>, Query, description = "1 to 10,000 groups; 1,000 if absent. If there are more, `more` is true")),
+    responses((status = 200, body = FoundJson), (status = 400, description = "Invalid parameter; the message names it"),
+        (status = 429, description = "Too many searches of this address in progress; see Retry-After"),
+        (status = 503, description = "The search took too long: narrow it; or too many searches in progress: see Retry-After")))]
 pub(super) async fn search(State(app): State<RidesApp>, asked: Asked, uri: Uri) -> HttpResult {
     let query = parse(uri.query(), app.rides.mountain())?;
     let _place = app.searches.place(asked.client)?;
@@ -51,10 +51,10 @@ fn parse(query: Option<&str>, mountain: &Mountain) -> Result<RideQuery> {
     for (name, value) in pairs(query)? {
         let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
             let names = NAMES.join(", ");
-            return Err(Error::invalid("query", format!("may hold only {names}")));
+            return Err(Error::invalid("query", format!("may contain only {names}")));
         };
         if !LISTS.contains(&name) && seen.contains(&name) {
-            return Err(Error::invalid(name, "was given twice"));
+            return Err(Error::invalid(name, "must be given only once"));
         }
         seen.push(name);
         take(&mut parsed, name, &value, mountain)?;
@@ -62,7 +62,7 @@ fn parse(query: Option<&str>, mountain: &Mountain) -> Result<RideQuery> {
     Ok(parsed)
 }
 
-/// Reads the parameter of that name.
+/// Parses the parameter `name`.
 fn take(
     parsed: &mut RideQuery,
     name: &'static str,
@@ -86,14 +86,14 @@ fn take(
     Ok(())
 }
 
-/// What a query may hold.
+/// The known parameters.
 const NAMES: [&str; 10] =
     ["resort", "season", "days", "time", "lift", "skier", "by", "skiers", "order", "limit"];
 
-/// Those of them that name any number of things.
+/// The parameters that take a list.
 const LISTS: [&str; 5] = ["resort", "season", "lift", "skier", "by"];
 
-/// A number, or the first and the last.
+/// Parses a number, or a range `first-last`.
 fn range<T: PartialOrd>(
     name: &'static str,
     value: &str,
@@ -102,7 +102,7 @@ fn range<T: PartialOrd>(
     let of = |text| {
         of(number::digits(text)).map_err(|error| match error {
             Error::Invalid { reason, .. } => {
-                let ways = "or the first and the last with a hyphen between them";
+                let ways = "or a range such as 1-10";
                 Error::invalid(name, format!("{reason}, {ways}"))
             }
             other => other,
@@ -111,7 +111,7 @@ fn range<T: PartialOrd>(
     let (first, last) = value.split_once('-').unwrap_or((value, value));
     let (first, last) = (of(first)?, of(last)?);
     if first > last {
-        return Err(Error::invalid(name, "the first must not come after the last"));
+        return Err(Error::invalid(name, "must not begin after its end"));
     }
     Ok(first..=last)
 }
@@ -135,7 +135,7 @@ mod tests {
     use crate::rides::samples::mountain;
 
     #[test]
-    fn a_search_is_read_from_its_query() {
+    fn a_search_is_parsed_from_its_query() {
         let parse = |query| parse(Some(query), &mountain()).unwrap();
         let query = parse(
             "resort=1&resort=3&season=2025&days=2-9&time=61-120&lift=4&skier=7&by=resort%2Cday&skiers=false&order=vertical&limit=5",
@@ -166,31 +166,28 @@ mod tests {
     }
 
     #[test]
-    fn what_a_search_cannot_hold_is_named() {
-        const DAYS: &str = "days: must be a whole number from 1 to 366, or the first and the last with a hyphen between them";
+    fn an_invalid_search_parameter_is_named() {
+        const DAYS: &str = "days: must be a whole number from 1 to 366, or a range such as 1-10";
         for (query, words) in [
             ("resort=11", "resort: must be a whole number from 1 to 10"),
             ("days=0-4", DAYS),
             ("days=1-", DAYS),
             ("days=3,7", DAYS),
             ("days=1-2-3", DAYS),
-            ("days=9-2", "days: the first must not come after the last"),
-            ("time=2-1", "time: the first must not come after the last"),
+            ("days=9-2", "days: must not begin after its end"),
+            ("time=2-1", "time: must not begin after its end"),
             ("lift=1,,2", "lift: must be a whole number from 1 to 40"),
-            (
-                "time=1-1441",
-                "time: must be a whole number from 1 to 1440, or the first and the last with a hyphen between them",
-            ),
+            ("time=1-1441", "time: must be a whole number from 1 to 1440, or a range such as 1-10"),
             ("lift=41", "lift: must be a whole number from 1 to 40"),
             ("skier=x", "skier: must be a whole number from 1 to 100000"),
             ("by=resort,month", "by: must be of season, resort, day, hour, lift, skier"),
             ("skiers=maybe", "skiers: must be true or false"),
             ("order=skiers", "order: must be rides or vertical"),
             ("limit=10001", "limit: must be a whole number from 1 to 10000"),
-            ("days=1&days=2", "days: was given twice"),
+            ("days=1&days=2", "days: must be given only once"),
             (
                 "x=1",
-                "query: may hold only resort, season, days, time, lift, skier, by, skiers, order, limit",
+                "query: may contain only resort, season, days, time, lift, skier, by, skiers, order, limit",
             ),
         ] {
             let refused = parse(Some(query), &mountain()).unwrap_err();

@@ -31,20 +31,20 @@ use crate::{
     message::{FromClient, FromServer, read_outcome},
 };
 
-/// How callers see a connection.
+/// The callers' handle of a connection.
 pub(super) struct Connection {
     frames: Sender<Bytes>,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Answered>>>,
     next: AtomicU64,
     in_flight_max: usize,
-    /// Whether the server has said that it takes no more calls, or the connection has ended.
+    /// Whether the server accepts no more calls, or the connection has ended.
     closing: AtomicBool,
 }
 
-/// What came of a call, and when.
+/// The outcome of a call and the time of its arrival.
 pub(super) struct Answered {
     pub(super) outcome: Result<Reply>,
-    /// From then on its place was free, in the connection.
+    /// From this time on the call no longer counted as in flight on the connection.
     pub(super) at: Instant,
 }
 
@@ -54,7 +54,7 @@ impl Answered {
     }
 }
 
-/// What makes a connection go on.
+/// The I/O side of a connection, driven by [`Running::run`].
 pub(super) struct Running {
     connection: Arc<Connection>,
     incoming: Incoming,
@@ -63,11 +63,11 @@ pub(super) struct Running {
     patience: Duration,
 }
 
-/// How often a server is asked whether it is there.
+/// Interval of pings.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
 impl Connection {
-    /// Proves to each side that the other has the key.
+    /// Performs the handshake: each side proves to the other that it has the key.
     pub(super) async fn begin(
         (mut incoming, mut outgoing): (Incoming, Outgoing),
         options: &PoolOptions,
@@ -75,7 +75,7 @@ impl Connection {
         let sides = (&mut incoming, &mut outgoing);
         let allowed = hello::introduce(sides, &options.key, options.patience).await?;
         let in_flight_max = allowed.min(options.in_flight_max) as usize;
-        // A call, and that nobody waits for it any more.
+        // Capacity for each call and its cancellation.
         let (sender, frames) = channel(2 * in_flight_max + 1);
         let connection = Arc::new(Self {
             frames: sender,
@@ -94,20 +94,20 @@ impl Connection {
         Ok((connection, running))
     }
 
-    /// Calls whose answers have not come.
+    /// Returns the number of calls without an answer.
     pub(super) fn in_flight(&self) -> usize {
         self.waiting.lock().len()
     }
 
-    /// Whether one more call may be made here, and can be sent: a server that reads nothing leaves no room,
-    /// even if nobody waits for its answers.
+    /// Whether one more call is allowed and can be queued: if the server does not read, the queue stays full even
+    /// after all callers have given up.
     pub(super) fn has_room(&self) -> bool {
         !self.closing.load(Ordering::Acquire)
             && self.frames.capacity() > 0
             && self.in_flight() < self.in_flight_max
     }
 
-    /// Makes a call; `None` if it was certainly not sent.
+    /// Makes a call; returns `None` if it was certainly not sent.
     pub(super) async fn call(&self, call: &Call, deadline: Instant) -> Option<Answered> {
         let call = match to_raw_value(call) {
             Ok(call) => call,
@@ -125,7 +125,7 @@ impl Connection {
             }
             waiting.insert(id, reply);
         }
-        // From here on it is told when nobody waits any more, however that comes about.
+        // From here on the server gets a cancellation if this future is dropped or times out.
         let _given_up = GivenUp { connection: self, id };
         if self.frames.try_send(frame).is_err() {
             self.waiting.lock().remove(&id);
@@ -134,20 +134,19 @@ impl Connection {
         let failed = |why| Answered::now(Err(Error::unavailable(why)));
         Some(match timeout_at(deadline, answer).await {
             Ok(Ok(answered)) => answered,
-            Ok(Err(_)) => failed("the connection to the accounts tier broke"),
-            Err(_) => failed("the accounts tier did not answer in time"),
+            Ok(Err(_)) => failed("lost the connection to the accounts tier"),
+            Err(_) => failed("timed out waiting for the accounts tier"),
         })
     }
 
     fn end(&self) {
         self.closing.store(true, Ordering::Release);
-        // Whoever waits learns that nobody will answer.
+        // Fails the waiting calls.
         self.waiting.lock().clear();
     }
 }
 
-/// Tells the server that an answer is not waited for any more, unless it has come: then the call is not
-/// among those that wait.
+/// Cancels a call at the server on drop, unless its answer has arrived: then it is no longer in `waiting`.
 struct GivenUp<'a> {
     connection: &'a Connection,
     id: u64,
@@ -156,15 +155,15 @@ struct GivenUp<'a> {
 impl Drop for GivenUp<'_> {
     fn drop(&mut self) {
         if self.connection.waiting.lock().remove(&self.id).is_some() {
-            // Where there is no room the server finds out by its deadline.
+            // If the queue is full, the call ends at the server by its deadline.
             let _ = self.connection.frames.try_send(written(&FromClient::Cancel { id: self.id }));
         }
     }
 }
 
 impl Running {
-    /// Sends calls and hands out answers until the connection breaks; why it did. `better` is called
-    /// whenever there may be room again.
+    /// Sends calls and delivers answers until the connection ends; returns why. `better` is called whenever
+    /// capacity may have become free.
     pub(super) async fn run(self, better: impl Fn()) -> Broken {
         let Self { connection, incoming, outgoing, frames, patience } = self;
         let ends = EndOnDrop(&connection);
@@ -177,7 +176,7 @@ impl Running {
     }
 }
 
-/// However it ends, whoever waits is told.
+/// Fails the waiting calls on drop.
 struct EndOnDrop<'a>(&'a Connection);
 
 impl Drop for EndOnDrop<'_> {
@@ -193,11 +192,11 @@ async fn hear(
     better: impl Fn(),
 ) -> Result<(), Broken> {
     loop {
-        // A server that lives answers a ping.
+        // A live server answers every ping.
         let frame = receive(&mut incoming, PING_EVERY + patience).await?;
         match serde_json::from_slice(&frame).map_err(Broken::Unreadable)? {
             FromServer::Answer { id, outcome } => {
-                // Of a call that was given up, it is dropped.
+                // The answer to a cancelled call is dropped.
                 let waiting = connection.waiting.lock().remove(&id);
                 if let Some(waiting) = waiting {
                     let _ = waiting.send(Answered::now(read_outcome(&outcome)));
@@ -213,7 +212,7 @@ async fn hear(
     }
 }
 
-/// Sends what there is, all of it at once together, and asks every few seconds whether anybody is there.
+/// Sends queued frames in batches, and a ping every [`PING_EVERY`].
 async fn say(
     mut outgoing: Outgoing,
     mut frames: Receiver<Bytes>,

@@ -1,4 +1,4 @@
-//! One connection of a client.
+//! One authenticated connection.
 
 use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     message::{self, FromClient, FromServer, read_call},
 };
 
-/// Serves one connection to its end. What its client still waits for then is given up.
+/// Serves one connection to its end, then aborts its calls in flight.
 pub(super) async fn run(
     met: Met,
     backend: Arc<dyn Backend>,
@@ -33,7 +33,7 @@ pub(super) async fn run(
     let gauge = metrics::gauge!("lodge_wire_connections");
     gauge.increment(1.0);
     if let Err(error) = serve(met, backend, options, stop).await {
-        tracing::debug!(%error, "a connection of the web tier ended");
+        tracing::debug!(%error, "a connection from the web tier ended");
     }
     gauge.decrement(1.0);
 }
@@ -45,27 +45,27 @@ async fn serve(
     stop: CancellationToken,
 ) -> Result<(), Broken> {
     let Met { mut incoming, outgoing, _place } = met;
-    // Room for an answer to each call, and for what is said beside.
+    // Capacity for an answer to each call, and for other messages.
     let (answers, to_send) = channel(options.in_flight_max as usize + 2);
     let under_way = Arc::default();
     let calls = Calls { backend, answers, under_way: Arc::clone(&under_way), options };
-    // Ends with the last answer: `calls` is dropped when nothing more is heard.
+    // `sent` ends with the last answer: `calls` is dropped when reading ends.
     let heard = async move { calls.listen(&mut incoming, stop).await };
     let sent = send_all(outgoing, to_send, options.patience);
     let both = async { tokio::try_join!(heard, sent) };
     let outcome = both.await.map(drop);
-    // Nobody waits for these any more.
+    // The client no longer waits for these.
     for (_, call) in under_way.lock().drain() {
         call.task.abort();
     }
     outcome
 }
 
-/// A call that is being answered.
+/// A call in flight.
 struct UnderWay {
     task: AbortHandle,
-    /// Kept for its answer: who reads none is not asked for more of them. It is here, not in the task, because
-    /// a task that is aborted may end later, and the next call wants the place at once.
+    /// Reserved for the answer, so that a client that does not read answers gets no more calls accepted. Stored here
+    /// and not in the task: an aborted task may end later, and the next call needs the capacity at once.
     place: OwnedPermit<Bytes>,
 }
 
@@ -78,7 +78,7 @@ struct Calls<'a> {
 }
 
 impl Calls<'_> {
-    /// Takes calls until the client goes, or until `stop` and the last answer.
+    /// Accepts calls until the client disconnects, or until `stop` and the last answer.
     async fn listen(&self, incoming: &mut Incoming, stop: CancellationToken) -> Result<(), Broken> {
         loop {
             let frame = tokio::select! {
@@ -88,7 +88,7 @@ impl Calls<'_> {
             self.take(&frame).await?;
         }
         self.say(&FromServer::Closing).await?;
-        // What was sent before the client had read this is answered, too; it closes after the last answer.
+        // Calls sent before the client reads this are answered, too; the client closes after the last answer.
         let finish = async {
             loop {
                 match receive(incoming, self.options.idle).await {
@@ -116,13 +116,13 @@ impl Calls<'_> {
 
     async fn begin(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> Result<(), Broken> {
         if !self.start(id, deadline_ms, call) {
-            let refused = Error::unavailable("too many calls are under way on this connection");
+            let refused = Error::unavailable("too many calls in flight on this connection");
             return self.say(&message::answer(id, &Err(refused))).await;
         }
         Ok(())
     }
 
-    /// Begins to answer a call; false if too many are being answered.
+    /// Starts a call; returns false if too many are in flight.
     fn start(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> bool {
         let mut under_way = self.under_way.lock();
         if under_way.len() >= self.options.in_flight_max as usize || under_way.contains_key(&id) {
@@ -136,7 +136,7 @@ impl Calls<'_> {
         let task = tokio::spawn(async move {
             let outcome = answer(&*backend, &call, deadline).await;
             let answer = written(&message::answer(id, &outcome));
-            // Before the answer, after which the client may ask anew.
+            // Before the answer is sent: after it the client may send the next call.
             let call = finished.lock().remove(&id);
             if let Some(UnderWay { place, .. }) = call {
                 place.send(answer);
@@ -152,21 +152,21 @@ impl Calls<'_> {
 }
 
 async fn answer(backend: &dyn Backend, call: &RawValue, deadline: Instant) -> Result<Reply, Error> {
-    // A defect in one call must not keep its place from the next ones.
+    // A panic in one call must release its permit.
     let answered = AssertUnwindSafe(async { backend.call(read_call(call)?).await }).catch_unwind();
     match timeout_at(deadline, answered).await {
         Ok(outcome) => {
             let outcome = outcome.unwrap_or_else(|_| Err(Error::internal("a call panicked")));
             if let Err(Error::Internal(cause)) = &outcome {
-                tracing::error!(%cause, "a call of the web tier failed");
+                tracing::error!(%cause, "a call from the web tier failed");
             }
             outcome
         }
-        Err(_) => Err(Error::unavailable("the call ran out of time")),
+        Err(_) => Err(Error::unavailable("the call timed out")),
     }
 }
 
-/// Sends answers, those that are there at once together.
+/// Sends answers, queued ones in a batch.
 async fn send_all(
     mut outgoing: Outgoing,
     mut frames: Receiver<Bytes>,

@@ -1,5 +1,5 @@
-//! Those who have not proved their key. They have few places of their own, so that they take none from those
-//! who have it; and whoever has most of these places makes room for whoever comes anew.
+//! Pending handshakes. They have a small limit of their own, so that unauthenticated connections take no place of
+//! authenticated ones. Past the limit the host with the most pending handshakes loses its oldest.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,7 +10,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// A bounded number of them.
+/// A bounded set of pending handshakes.
 pub(super) struct Strangers {
     max: usize,
     inside: Mutex<Inside>,
@@ -25,11 +25,11 @@ struct Inside {
 struct Place {
     number: u64,
     host: IpAddr,
-    /// That there is no room for this one any more.
+    /// Cancelled when this handshake is evicted.
     out: CancellationToken,
 }
 
-/// One of them.
+/// A pending handshake; dropping it releases its place.
 pub(super) struct Stranger {
     number: u64,
     out: CancellationToken,
@@ -37,20 +37,20 @@ pub(super) struct Stranger {
 }
 
 impl Strangers {
-    /// At most `max` at once.
+    /// Creates a set of at most `max`.
     pub(super) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self { max: max.max(1), inside: Mutex::default() })
     }
 
-    /// Lets one more in. If there are too many, one goes, and from where it came is told, too: the oldest of
-    /// the host that has the most, so that no host alone keeps others out.
+    /// Adds a handshake. If the set is full, evicts the oldest of the host that has the most, and also returns that
+    /// host: a single host cannot keep others out.
     pub(super) fn enter(self: &Arc<Self>, from: IpAddr) -> (Stranger, Option<IpAddr>) {
         let mut inside = self.inside.lock();
         let evicted = (inside.oldest_first.len() >= self.max).then(|| inside.evict()).flatten();
         (self.seat(&mut inside, from), evicted)
     }
 
-    /// Lets one more in where nobody has to go for it.
+    /// Adds a handshake unless the set is full.
     pub(super) fn enter_if_there_is_room(self: &Arc<Self>, from: IpAddr) -> Option<Stranger> {
         let mut inside = self.inside.lock();
         (inside.oldest_first.len() < self.max).then(|| self.seat(&mut inside, from))
@@ -65,7 +65,7 @@ impl Strangers {
 }
 
 impl Inside {
-    /// Has the oldest of the host that has the most go; of hosts that have as many, the oldest of all.
+    /// Evicts the oldest of the host that has the most; among equal hosts, the oldest of all.
     fn evict(&mut self) -> Option<IpAddr> {
         let mut held = HashMap::new();
         for place in &self.oldest_first {
@@ -79,7 +79,7 @@ impl Inside {
     }
 }
 
-/// Whom an address stands for: whoever has one of IPv6 has its whole /64.
+/// Returns the host of an address: an IPv4 address, or the /64 of an IPv6 address, which one subscriber owns.
 fn host(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -91,7 +91,7 @@ fn host(address: IpAddr) -> IpAddr {
 }
 
 impl Stranger {
-    /// What comes of `meeting`, with which this one is none any more; `None` if others need the room.
+    /// Runs the handshake and releases the place; returns `None` if it is evicted first.
     pub(super) async fn while_there_is_room<T>(
         self,
         meeting: impl Future<Output = T>,
@@ -103,7 +103,7 @@ impl Stranger {
 impl Drop for Stranger {
     fn drop(&mut self) {
         let mut inside = self.all.inside.lock();
-        // Their numbers rise.
+        // Sorted by number.
         if let Ok(at) = inside.oldest_first.binary_search_by_key(&self.number, |place| place.number)
         {
             inside.oldest_first.remove(at);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_most_places_makes_room() {
+    fn the_host_with_the_most_pending_handshakes_loses_its_oldest() {
         let strangers = Strangers::new(5);
         let (flood, other) = (address("192.0.2.1"), address("192.0.2.2"));
         let enter = |from| strangers.enter(from);
@@ -130,7 +130,7 @@ mod tests {
         assert!(inside[1].0.out.is_cancelled() && !inside[0].0.out.is_cancelled());
         assert!(strangers.enter_if_there_is_room(other).is_none());
         drop(next);
-        // With two of each, whoever has been here longest.
+        // With two of each, the oldest of all.
         let _room = strangers.enter_if_there_is_room(address("192.0.2.3")).unwrap();
         assert_eq!(enter(flood).1, Some(other));
         assert!(inside[0].0.out.is_cancelled());

@@ -1,4 +1,4 @@
-//! Peers that do not keep to the protocol, by mistake or on purpose.
+//! Peers that violate the protocol, by mistake or on purpose.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use tokio::{
 
 use crate::support::{Server, ask, is_unavailable, key, said_by};
 
-/// A server that waits for nobody's key for long.
+/// A server with a short timeout of the handshake.
 fn impatient() -> Server {
     let hello = Duration::from_millis(200);
     Server::start(ServerOptions { hello, ..ServerOptions::new(key()) })
 }
 
-/// Sends bytes, and reads until the server closes the connection.
+/// Sends bytes and reads until the server closes the connection.
 async fn said_to(server: &Server, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    // It may be closed before all of it is taken.
+    // The server may close before it has read everything.
     let _ = stream.write_all(bytes).await;
     said_by(&mut stream).await
 }
@@ -36,7 +36,7 @@ async fn garbage_ends_its_connection_and_no_other() {
         b"\0\0\0\x04null",
         b"\xff\xff\xff\xff",
         &too_long,
-        // Half a length, and half a frame: the server waits, but not for ever.
+        // Half a length, and half a frame: the server waits until its timeout.
         b"\0\0",
         b"\0\0\0\x10{\"version\"",
         b"",
@@ -47,7 +47,7 @@ async fn garbage_ends_its_connection_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_call_before_the_key_is_proved_is_not_heard() {
+async fn a_call_before_the_key_is_proved_is_not_answered() {
     let server = impatient();
     let call = br#"{"call":{"id":1,"deadline_ms":1000,"call":{"user":"ada"}}}"#;
     let length = u32::try_from(call.len()).unwrap().to_be_bytes();
@@ -57,7 +57,7 @@ async fn a_call_before_the_key_is_proved_is_not_heard() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_or_nonsense_is_left_alone() {
+async fn a_server_that_sends_nothing_or_garbage_is_not_used() {
     for nonsense in
         [b"".as_slice(), b"\0\0\0\x02{}", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff\xff\xff\xff"]
     {

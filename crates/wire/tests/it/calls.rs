@@ -22,18 +22,18 @@ async fn many_calls_share_a_connection_and_each_gets_its_own_answer() {
 }
 
 #[tokio::test]
-async fn a_slow_call_holds_up_no_other() {
+async fn a_slow_call_delays_no_other() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = Arc::new(server.pool(1));
     let slow = wait_apart(&pool);
-    until("the slow one is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
+    until("the slow call is in flight", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
     assert_eq!(ask(&*pool, "ada").await.unwrap(), "ada");
     server.echo.leaves.add_permits(1);
     assert!(slow.await.unwrap().is_ok());
 }
 
 #[tokio::test]
-async fn nothing_internal_crosses_the_network() {
+async fn the_cause_of_an_internal_error_is_not_sent() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = server.pool(1);
     let call = Call::Own { session: SessionDigest::of("x"), wish: Own::Export };
@@ -42,7 +42,7 @@ async fn nothing_internal_crosses_the_network() {
 }
 
 #[tokio::test]
-async fn a_call_that_panics_is_answered_and_keeps_no_place() {
+async fn a_call_that_panics_is_answered_and_releases_its_permit() {
     let server = Server::start(ServerOptions { in_flight_max: 4, ..ServerOptions::new(key()) });
     let pool = server.pool(1);
     for _ in 0..8 {
@@ -52,7 +52,7 @@ async fn a_call_that_panics_is_answered_and_keeps_no_place() {
 }
 
 #[tokio::test]
-async fn whoever_has_another_key_is_not_let_in() {
+async fn a_client_with_a_wrong_key_is_refused() {
     let server = Server::start(ServerOptions::new(key()));
     let other = SharedKey::new([8; 32]).unwrap();
     let pool = Pool::start(PoolOptions { key: other, ..server.pool_options(1) });
@@ -68,12 +68,12 @@ async fn a_caller_that_gave_up_costs_the_server_nothing_more() {
     let pool = Arc::new(Pool::start(options));
     assert_eq!(ask(&*pool, "ada").await.unwrap(), "ada");
     assert!(is_unavailable(&wait(&*pool).await), "too late");
-    until("it is given up", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
+    until("it is cancelled", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
 
     let cancelled = wait_apart(&pool);
-    until("it is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
+    until("it is in flight", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
     cancelled.abort();
-    until("it is given up", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
-    assert_eq!(ask(&*pool, "grace").await.unwrap(), "grace", "its connection lives");
+    until("it is cancelled", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
+    assert_eq!(ask(&*pool, "grace").await.unwrap(), "grace", "its connection stays open");
     assert_eq!(server.echo.answered.load(Ordering::SeqCst), 2);
 }

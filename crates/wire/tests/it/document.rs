@@ -1,4 +1,4 @@
-//! `docs/wire.md` says what is so.
+//! `docs/wire.md` matches the code.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn the_document_shows_each_call_and_each_reply_with_all_of_its_fields() {
 }
 
 #[test]
-fn the_document_names_whatever_may_happen_to_an_account() {
+fn the_document_names_every_kind_of_account_event() {
     for kind in EventKind::ALL {
         assert!(DOCUMENT.contains(&format!("`{}`", kind.name())), "{kind:?}");
     }
@@ -32,13 +32,13 @@ fn shows_all_of<T: Serialize + DeserializeOwned>(heading: &str) {
     assert_eq!(shown.collect::<BTreeSet<_>>(), names::<T>(), "{heading}");
 }
 
-/// The kind of a call or a reply.
+/// Returns the kind of a call or a reply.
 fn name(shown: &Value) -> String {
     let name = shown.as_str().or_else(|| shown.as_object()?.keys().next().map(String::as_str));
     name.unwrap().to_owned()
 }
 
-/// All kinds that there are, as they are told to whoever asks for another.
+/// All kinds, as the error for an unknown kind lists them.
 fn names<T: DeserializeOwned>() -> BTreeSet<String> {
     let error = from_str::<T>("\"\"").err().unwrap().to_string();
     let (_, known) = error.split_once("expected one of").unwrap();

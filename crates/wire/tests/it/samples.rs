@@ -1,10 +1,10 @@
-//! The messages that `docs/wire.md` shows; the fuzz target begins with them too.
+//! The sample messages of `docs/wire.md`; also the initial corpus of the fuzz target.
 
 use serde_json::{Value, from_str};
 
 pub(crate) const DOCUMENT: &str = include_str!("../../../../docs/wire.md");
 
-/// What the first column below this heading shows.
+/// Parses the first column of the table below this heading.
 pub(crate) fn table(heading: &str) -> Vec<Value> {
     let (_, below) = DOCUMENT.split_once(&format!("{heading}\n")).unwrap();
     let below = below.split("\n#").next().unwrap();
@@ -12,7 +12,7 @@ pub(crate) fn table(heading: &str) -> Vec<Value> {
     shown.map(|shown| from_str(&written_out(shown)).expect(shown)).collect()
 }
 
-/// With what its letters stand for in their places.
+/// Replaces the letters by the values that they stand for.
 fn written_out(shown: &str) -> String {
     let mut outside = true;
     let parts = shown.split_inclusive('"').map(|part| {
@@ -31,7 +31,7 @@ fn digest() -> String {
     format!("{:?}", [7; 32])
 }
 
-/// What a letter stands for.
+/// Returns the value that a letter stands for.
 fn row(letter: &str) -> String {
     let (_, after) = DOCUMENT.split_once(&format!("| `{letter}` | `")).unwrap();
     after.split('`').next().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! Who has not proved the key takes nothing from those who have.
+//! Unauthenticated connections take no capacity from authenticated ones.
 
 use std::{
     collections::VecDeque,
@@ -20,10 +20,10 @@ use crate::{
     tls::Authority,
 };
 
-/// Longer than any test runs.
+/// A timeout longer than any test.
 const FOR_EVER: Duration = Duration::from_mins(10);
 
-/// Strangers at once.
+/// The limit of pending handshakes.
 const STRANGERS: usize = 8;
 
 fn patient() -> ServerOptions {
@@ -36,14 +36,14 @@ fn patient() -> ServerOptions {
     }
 }
 
-/// One who has been greeted and says nothing yet.
+/// A connection that has received the greeting and has sent nothing.
 type Silent = (TcpStream, raw::Greeting);
 
 async fn silent(server: &Server) -> Silent {
     silent_from(Ipv4Addr::LOCALHOST, server).await
 }
 
-/// The same from another address of this machine.
+/// As [`silent`], from another address of this machine.
 async fn silent_from(from: Ipv4Addr, server: &Server) -> Silent {
     let mut stream = connect_from(from, server.address).await;
     let greeting = heard(&mut stream).await.unwrap();
@@ -56,7 +56,7 @@ async fn connect_from(from: Ipv4Addr, server: SocketAddr) -> TcpStream {
     socket.connect(server).await.unwrap()
 }
 
-/// What comes of doing this so many times, one after the other.
+/// Runs `one` this many times in sequence and collects the results.
 async fn times<T>(count: usize, one: impl AsyncFn() -> T) -> Vec<T> {
     let mut all = Vec::new();
     for _ in 0..count {
@@ -65,7 +65,7 @@ async fn times<T>(count: usize, one: impl AsyncFn() -> T) -> Vec<T> {
     all
 }
 
-/// The next frame.
+/// Reads the next frame.
 async fn heard(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let frame = async {
         let length = stream.read_u32().await?;
@@ -76,12 +76,12 @@ async fn heard(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     timeout(Duration::from_secs(10), frame).await.unwrap()
 }
 
-/// Whether one who proves the key now is let in.
+/// Whether the server accepts the connection if it proves the key now.
 async fn is_welcome(silent: &mut Silent) -> bool {
     matches!(proves(silent, KEY).await, Ok(raw::Verdict::Welcome(_)))
 }
 
-/// What the server says to one who proves that they have a key.
+/// Proves a key and returns the server's verdict.
 async fn proves((stream, greeting): &mut Silent, key: [u8; 32]) -> std::io::Result<raw::Verdict> {
     let ours = [1; 32];
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -99,28 +99,28 @@ async fn proves((stream, greeting): &mut Silent, key: [u8; 32]) -> std::io::Resu
     Ok(serde_json::from_slice(&heard(stream).await?)?)
 }
 
-/// Whether the server closes it.
+/// Whether the server closes the connection.
 async fn is_closed(stream: &mut TcpStream) -> bool {
     let read = timeout(Duration::from_secs(10), stream.read(&mut [0])).await;
     matches!(read, Ok(Ok(0) | Err(_)))
 }
 
 #[tokio::test]
-async fn strangers_take_no_place_from_who_has_the_key() {
+async fn pending_handshakes_take_no_place_from_clients_with_the_key() {
     let server = Server::start(patient());
     let _strangers = times(100, async || silent(&server).await).await;
     let redial = (Duration::from_millis(10), Duration::from_millis(50));
     let pool = Pool::start(PoolOptions { redial, ..server.pool_options(4) });
-    until("who has the key has all places", || pool.connected() == 4).await;
+    until("the client with the key has all places", || pool.connected() == 4).await;
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
-    // With all places taken, they are told so and closed.
+    // With all places taken, connections are refused and closed.
     let _refused = times(100, async || TcpStream::connect(server.address).await.unwrap()).await;
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
     assert_eq!(pool.connected(), 4);
 }
 
 #[tokio::test]
-async fn of_too_many_strangers_the_oldest_goes() {
+async fn of_too_many_pending_handshakes_the_oldest_is_closed() {
     let server = Server::start(ServerOptions { connections_max: STRANGERS, ..patient() });
     let strangers = times(STRANGERS, async || silent(&server).await).await;
     let mut strangers = VecDeque::from(strangers);
@@ -130,42 +130,42 @@ async fn of_too_many_strangers_the_oldest_goes() {
         assert!(is_closed(&mut oldest.0).await, "{number}");
     }
     for stranger in &mut strangers {
-        assert!(is_welcome(stranger).await, "the others are there still, and are heard");
+        assert!(is_welcome(stranger).await, "newer ones are still open and accepted");
     }
 }
 
-/// The second address of this machine that everybody may connect from.
+/// A second loopback address, from which any process can connect.
 const FLOOD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 #[tokio::test]
-async fn a_flood_from_one_address_keeps_nobody_else_out() {
+async fn a_flood_from_one_address_keeps_no_other_address_out() {
     let server = Server::start(patient());
     let mut slow = silent(&server).await;
     let _flood = times(10 * STRANGERS, async || silent_from(FLOOD, &server).await).await;
-    assert!(is_welcome(&mut slow).await, "who was slow is there still");
+    assert!(is_welcome(&mut slow).await, "the slow connection is still open");
     drop(slow);
-    // All places of strangers are the flood's, and it goes on, as fast as it is greeted.
+    // The flood holds all pending handshakes and continues as fast as it gets greetings.
     let address = server.address;
     let goes_on = tokio::spawn(async move {
         let mut newest_first = VecDeque::new();
         loop {
             let mut next = connect_from(FLOOD, address).await;
-            // Once all places are taken, nothing may be said.
+            // Once all places are taken, the server may send nothing.
             let _ = heard(&mut next).await;
             newest_first.push_front(next);
             newest_first.truncate(2 * STRANGERS);
         }
     });
     let pool = server.pool(4);
-    until("who has the key is let in", || pool.connected() == 4).await;
+    until("the client with the key is accepted", || pool.connected() == 4).await;
     assert!(!goes_on.is_finished());
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
     goes_on.abort();
 }
 
-/// To refuse somebody takes TLS, for which they may let us wait.
+/// A refusal needs a TLS handshake, which a client can delay.
 #[tokio::test]
-async fn the_refused_have_no_more_places_than_strangers() {
+async fn refusals_count_against_the_limit_of_pending_handshakes() {
     let authority = Authority::new();
     let tls = Some(authority.server(false));
     let server = Server::start(ServerOptions { connections_max: 1, tls, ..patient() });
@@ -180,23 +180,23 @@ async fn the_refused_have_no_more_places_than_strangers() {
     for mut stream in refused {
         stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
         let said = said_by(&mut stream).await;
-        assert!(String::from_utf8_lossy(&said).contains("TLS only"), "it was waited for");
+        assert!(String::from_utf8_lossy(&said).contains("TLS only"), "it gets the refusal");
     }
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
 }
 
 #[tokio::test]
-async fn a_stranger_who_says_nothing_is_not_waited_for() {
+async fn a_handshake_without_a_frame_times_out() {
     let hello = Duration::from_millis(50);
     let server = Server::start(ServerOptions { hello, ..patient() });
     let (mut stranger, _) = silent(&server).await;
-    // Slowly is no way around.
+    // A partial frame does not extend the timeout.
     stranger.write_all(&[0, 0]).await.unwrap();
     assert!(is_closed(&mut stranger).await);
 }
 
 #[tokio::test]
-async fn who_only_looks_whether_somebody_listens_has_failed_in_nothing() {
+async fn a_probe_of_the_port_is_not_counted_as_a_failed_handshake() {
     let server = Server::start(patient());
     for _ in 0..20 {
         drop(TcpStream::connect(server.address).await.unwrap());
@@ -208,11 +208,15 @@ async fn who_only_looks_whether_somebody_listens_has_failed_in_nothing() {
     assert!(is_closed(&mut half).await);
     let counted = server.counted;
     server.stop().await;
-    assert_eq!(counted.of("lodge_wire_hellos_failed_total"), 1, "who says half a word has");
+    assert_eq!(
+        counted.of("lodge_wire_hellos_failed_total"),
+        1,
+        "a partial frame is a failed handshake"
+    );
 }
 
 #[tokio::test]
-async fn who_has_the_key_and_finds_no_place_is_refused_and_has_not_failed() {
+async fn a_client_with_the_key_past_the_limit_is_refused_but_not_counted_as_failed() {
     let server = Server::start(ServerOptions { connections_max: 1, ..patient() });
     let (mut first, mut second) = (silent(&server).await, silent(&server).await);
     let mut stranger = silent(&server).await;
@@ -227,7 +231,7 @@ async fn who_has_the_key_and_finds_no_place_is_refused_and_has_not_failed() {
     let refused = proves(&mut stranger, [8; 32]).await;
     assert!(matches!(refused, Ok(raw::Verdict::Refused(_))), "{refused:?}");
     until("it is counted", || counted() == [1, 1]).await;
-    // With no place left nobody is asked for the key.
+    // Past the limit the server refuses without asking for the key.
     let (_stream, greeting) = silent(&server).await;
     assert!(greeting.refused.is_some());
     assert_eq!(counted(), [2, 1]);

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers for the tests.
 
 use std::{
     net::SocketAddr,
@@ -27,25 +27,25 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The key that both sides have.
+/// The shared key.
 pub(crate) const KEY: [u8; 32] = [7; 32];
 
 pub(crate) fn key() -> SharedKey {
     SharedKey::new(KEY).unwrap()
 }
 
-/// What is counted on the threads that count here.
+/// Metrics of the threads that record here.
 pub(crate) struct Counted(PrometheusRecorder);
 
 impl Counted {
-    /// Counts what this thread does from now on.
+    /// Records the metrics of this thread from now on.
     pub(crate) fn here() -> &'static Self {
         let counted = Self::new();
         counted.count_this_thread();
         counted
     }
 
-    /// Lives as long as the threads may.
+    /// Creates a recorder that lives as long as the process.
     fn new() -> &'static Self {
         Box::leak(Box::new(Self(PrometheusBuilder::new().build_recorder())))
     }
@@ -54,7 +54,7 @@ impl Counted {
         std::mem::forget(metrics::set_default_local_recorder(&self.0));
     }
 
-    /// How often that came about.
+    /// Returns the value of a counter.
     pub(crate) fn of(&self, name: &str) -> u64 {
         let text = self.0.handle().render();
         let count = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
@@ -62,13 +62,13 @@ impl Counted {
     }
 }
 
-/// Answers by what is asked: a name, that it is not known; a session, when it is let to; providers, never: it panics.
+/// A backend: `User` is answered with not found, `Who` waits for a permit of `leaves`, `Providers` panics.
 pub(crate) struct Echo {
-    /// Leaves for calls about sessions to end.
+    /// Permits for `Who` calls to finish.
     pub(crate) leaves: Semaphore,
-    /// Calls that are being answered.
+    /// Calls in flight.
     pub(crate) under_way: AtomicUsize,
-    /// Calls that were answered.
+    /// Answered calls.
     pub(crate) answered: AtomicUsize,
 }
 
@@ -100,24 +100,24 @@ impl Backend for Echo {
     }
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) echo: Arc<Echo>,
     pub(crate) counted: &'static Counted,
     stop: CancellationToken,
     running: Option<JoinHandle<()>>,
-    /// Its own, so that all that it does can be broken off at once.
+    /// A runtime of its own, so that all of its tasks can be aborted at once.
     runtime: Option<Runtime>,
 }
 
 impl Server {
-    /// Starts one with these bounds.
+    /// Starts a server on a free port.
     pub(crate) fn start(options: ServerOptions) -> Self {
         Self::start_at("127.0.0.1:0".parse().unwrap(), options)
     }
 
-    /// The same at an address.
+    /// Starts a server at an address.
     pub(crate) fn start_at(address: SocketAddr, options: ServerOptions) -> Self {
         let counted = Counted::new();
         let runtime = Builder::new_multi_thread()
@@ -141,23 +141,23 @@ impl Server {
         Self { address, echo, counted, stop, running: Some(running), runtime: Some(runtime) }
     }
 
-    /// Begins to stop it.
+    /// Begins a graceful stop.
     pub(crate) fn begin_to_stop(&self) {
         self.stop.cancel();
     }
 
-    /// Stops it and waits for its end.
+    /// Stops the server and waits until it has ended.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         self.running.take().unwrap().await.unwrap();
     }
 
-    /// Breaks all that it does, at once.
+    /// Aborts all tasks of the server at once.
     pub(crate) fn kill(self) {
         drop(self);
     }
 
-    /// A pool of this many connections to it.
+    /// Starts a pool of this many connections to the server.
     pub(crate) fn pool(&self, connections: usize) -> Pool {
         Pool::start(self.pool_options(connections))
     }
@@ -167,7 +167,7 @@ impl Server {
     }
 }
 
-/// The usual bounds of a pool of this many connections to a server.
+/// Default options of a pool of this many connections to a server.
 pub(crate) fn pool_options(server: SocketAddr, connections: usize) -> PoolOptions {
     PoolOptions { connections, ..PoolOptions::new(vec![server.to_string()], key()) }
 }
@@ -180,7 +180,7 @@ impl Drop for Server {
     }
 }
 
-/// Asks for an account of that name; what the answer says.
+/// Calls `User` with this name and returns the text of the not-found error.
 pub(crate) async fn ask(backend: &dyn Backend, name: &str) -> Result<String> {
     match backend.call(Call::User(Username::parse(name).unwrap())).await {
         Err(Error::NotFound(said)) => Ok(said.into_owned()),
@@ -189,34 +189,34 @@ pub(crate) async fn ask(backend: &dyn Backend, name: &str) -> Result<String> {
     }
 }
 
-/// Asks for so many names at once; each call gets its own answer.
+/// Makes this many calls at once and checks that each gets its own answer.
 pub(crate) async fn ask_at_once(backend: &dyn Backend, calls: usize) {
     let names = (0..calls).map(|number| format!("name-{number}"));
     let asked = names.map(async |name| assert_eq!(ask(backend, &name).await.unwrap(), name));
     join_all(asked).await;
 }
 
-/// All that a peer says until it ends the connection.
+/// Reads until the peer closes the connection.
 pub(crate) async fn said_by(stream: &mut TcpStream) -> Vec<u8> {
     let mut said = Vec::new();
     let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await;
-    // It may be cut off.
+    // The connection may be reset.
     drop(read.expect("it closes"));
     said
 }
 
-/// Asks for what is answered when it is let to.
+/// Makes a call that waits for a permit of [`Echo::leaves`].
 pub(crate) async fn wait(backend: &dyn Backend) -> Result<Reply> {
     backend.call(Call::Who(SessionDigest::of("session"))).await
 }
 
-/// The same in a task of its own.
+/// As [`wait`], in a task of its own.
 pub(crate) fn wait_apart(pool: &Arc<Pool>) -> JoinHandle<Result<Reply>> {
     let pool = Arc::clone(pool);
     tokio::spawn(async move { wait(&*pool).await })
 }
 
-/// Waits for something that must come true within ten seconds.
+/// Waits for a condition for at most ten seconds.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !is_so() {
@@ -229,7 +229,7 @@ pub(crate) fn is_unavailable<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::Unavailable { .. }))
 }
 
-/// A way to a server on which nothing gets through to it once both sides know each other.
+/// A proxy to a server that forwards nothing to it after the handshake.
 pub(crate) async fn deafened(server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -243,7 +243,7 @@ pub(crate) async fn deafened(server: SocketAddr) -> SocketAddr {
                 let _ = copy(&mut from_server, &mut to_client).await;
             });
             tokio::spawn(async move {
-                // The client's part of the beginning is one frame.
+                // The client's part of the handshake is one frame.
                 let length = from_client.read_u32().await.unwrap();
                 let mut frame = vec![0; length as usize];
                 from_client.read_exact(&mut frame).await.unwrap();

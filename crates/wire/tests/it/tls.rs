@@ -1,4 +1,4 @@
-//! TLS between the tiers: who shows the right certificate is let in, and nobody else.
+//! TLS between the tiers: only peers with the right certificate are accepted.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -31,14 +31,14 @@ use crate::{
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-/// Years in which a certificate ends.
+/// Years in which a certificate expires.
 const LATER: i32 = 2100;
 const PAST: i32 = 2020;
 
-/// Where a server counts whom it did not let in.
+/// The counter of failed handshakes.
 const FAILED: &str = "lodge_wire_hellos_failed_total";
 
-/// An authority made up for a test.
+/// A certificate authority for a test.
 pub(crate) struct Authority {
     root: String,
     issuer: Issuer<'static, KeyPair>,
@@ -53,13 +53,13 @@ impl Authority {
         Self { root, issuer: Issuer::new(params, key) }
     }
 
-    /// A certificate for that address, good until that year.
+    /// Issues a certificate for this address, valid until this year.
     fn identity(&self, address: IpAddr, until: i32) -> Identity {
         let (certificate, key) = self.signed(address, until);
         Identity::read(certificate.as_bytes(), key.as_bytes()).unwrap()
     }
 
-    /// The same as PEM, with its key.
+    /// Issues a certificate as PEM, with its key.
     fn signed(&self, address: IpAddr, until: i32) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -69,12 +69,12 @@ impl Authority {
         (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
 
-    /// What a client trusts and shows.
+    /// Configures a client that trusts this authority and presents `identity`.
     pub(crate) fn client(&self, identity: Option<Identity>) -> ClientTls {
         ClientTls::new(Some(self.root.as_bytes()), identity).unwrap()
     }
 
-    /// The right server's, and whether it asks for a certificate of ours.
+    /// Configures a server with a valid certificate; `asks` requires client certificates of this authority.
     pub(crate) fn server(&self, asks: bool) -> ServerTls {
         let clients = asks.then_some(self.root.as_bytes());
         ServerTls::new(self.identity(HERE, LATER), clients).unwrap()
@@ -86,24 +86,24 @@ fn pool(server: &Server, key: SharedKey, tls: ClientTls) -> Pool {
     Pool::start(PoolOptions { key, tls, ..server.pool_options(1) })
 }
 
-/// Waits until the pool stands, and asks.
+/// Waits until the pool is connected, and makes a call.
 async fn is_let_in(pool: &Pool) {
-    until("it is let in", || pool.connected() == 1).await;
+    until("it is accepted", || pool.connected() == 1).await;
     assert_eq!(ask(pool, "ada").await.unwrap(), "ada");
 }
 
-/// A server that shows the right certificate, and may ask for one.
+/// Options of a server with a valid certificate; `asks` requires client certificates.
 fn with_tls(authority: &Authority, asks: bool) -> ServerOptions {
     ServerOptions { tls: Some(authority.server(asks)), ..ServerOptions::new(key()) }
 }
 
-/// A server on which certificates do for a key.
+/// A server with mutual TLS and no key.
 fn by_certificate(authority: &Authority) -> Server {
     Server::start(ServerOptions { key: SharedKey::none(), ..with_tls(authority, true) })
 }
 
 #[tokio::test]
-async fn the_right_certificate_lets_in() {
+async fn a_client_with_the_right_certificate_is_accepted() {
     let authority = Authority::new();
     let server = by_certificate(&authority);
     let client = authority.client(Some(authority.identity(ELSEWHERE, LATER)));
@@ -112,7 +112,7 @@ async fn the_right_certificate_lets_in() {
     ask_at_once(&pool, 200).await;
 }
 
-/// Has one in who shows this, until the server has counted that it let them in nowhere.
+/// Connects with this key and identity until the server has counted a failed handshake.
 async fn is_kept_out(server: &Server, key: SharedKey, tls: ClientTls, what: &str) {
     let pool = pool(server, key, tls);
     until(what, || server.counted.of(FAILED) > 0).await;
@@ -122,11 +122,11 @@ async fn is_kept_out(server: &Server, key: SharedKey, tls: ClientTls, what: &str
 }
 
 #[tokio::test]
-async fn no_certificate_a_strangers_and_an_expired_one_let_nobody_in() {
-    let (authority, stranger) = (Authority::new(), Authority::new());
+async fn a_client_with_no_a_foreign_or_an_expired_certificate_is_refused() {
+    let (authority, foreign) = (Authority::new(), Authority::new());
     for (what, shown) in [
         ("none", None),
-        ("a stranger's", Some(stranger.identity(HERE, LATER))),
+        ("a foreign one", Some(foreign.identity(HERE, LATER))),
         ("an expired one", Some(authority.identity(HERE, PAST))),
     ] {
         let server = by_certificate(&authority);
@@ -135,30 +135,30 @@ async fn no_certificate_a_strangers_and_an_expired_one_let_nobody_in() {
 }
 
 #[tokio::test]
-async fn where_certificates_are_asked_for_the_key_is_not_enough() {
-    let (authority, stranger) = (Authority::new(), Authority::new());
-    for (what, shown) in [("none", None), ("a stranger's", Some(stranger.identity(HERE, LATER)))] {
+async fn where_client_certificates_are_required_the_key_is_not_enough() {
+    let (authority, foreign) = (Authority::new(), Authority::new());
+    for (what, shown) in [("none", None), ("a foreign one", Some(foreign.identity(HERE, LATER)))] {
         let server = Server::start(with_tls(&authority, true));
         is_kept_out(&server, key(), authority.client(shown), what).await;
     }
 }
 
 #[tokio::test]
-async fn a_server_without_the_right_certificate_is_told_nothing() {
-    let (authority, stranger) = (Authority::new(), Authority::new());
+async fn a_server_without_the_right_certificate_is_sent_nothing() {
+    let (authority, foreign) = (Authority::new(), Authority::new());
     for (what, (certificate, key_pem), is_good) in [
         ("the right one", authority.signed(HERE, LATER), true),
-        ("a stranger's", stranger.signed(HERE, LATER), false),
+        ("a foreign one", foreign.signed(HERE, LATER), false),
         ("an expired one", authority.signed(HERE, PAST), false),
         ("another server's", authority.signed(ELSEWHERE, LATER), false),
     ] {
         let met = met_by(acceptor(&certificate, &key_pem, &TLS13), &authority).await;
-        // Without the client's last word no handshake ends, and within it nothing is said.
+        // The handshake only completes with the client's last message; before it the client sends no data.
         assert_eq!(met.is_ok(), is_good, "{what}: {met:?}");
     }
 }
 
-/// What shows this certificate and speaks this version alone.
+/// A TLS server with this certificate and only this version.
 fn acceptor(
     certificate: &str,
     key: &str,
@@ -171,7 +171,7 @@ fn acceptor(
     TlsAcceptor::from(Arc::new(config.with_single_cert(chain, key).unwrap()))
 }
 
-/// What comes of the handshake of one who trusts this authority.
+/// Returns the result of a handshake with a client that trusts this authority.
 async fn met_by(server: TlsAcceptor, trusted: &Authority) -> std::io::Result<()> {
     let listener = TcpListener::bind((HERE, 0)).await.unwrap();
     let tls = Some(trusted.client(None));
@@ -182,11 +182,11 @@ async fn met_by(server: TlsAcceptor, trusted: &Authority) -> std::io::Result<()>
 }
 
 #[tokio::test]
-async fn no_older_tls_is_spoken() {
+async fn older_tls_versions_are_refused() {
     let authority = Authority::new();
     let (certificate, key_pem) = authority.signed(HERE, LATER);
     let met = met_by(acceptor(&certificate, &key_pem, &TLS12), &authority).await;
-    assert!(met.is_err(), "by no client");
+    assert!(met.is_err(), "the client refuses TLS 1.2");
     let server = Server::start(with_tls(&authority, false));
     for (version, is_good) in [(&TLS13, true), (&TLS12, false)] {
         let mut roots = RootCertStore::empty();
@@ -201,7 +201,7 @@ async fn no_older_tls_is_spoken() {
 }
 
 #[tokio::test]
-async fn within_tls_the_key_is_needed_still() {
+async fn within_tls_the_key_is_still_required() {
     let authority = Authority::new();
     for other in [SharedKey::new([8; 32]).unwrap(), SharedKey::none()] {
         let server = Server::start(with_tls(&authority, false));
@@ -211,27 +211,27 @@ async fn within_tls_the_key_is_needed_still() {
 }
 
 #[tokio::test]
-async fn who_speaks_no_tls_is_told_to() {
+async fn a_client_without_tls_gets_a_refusal_that_says_so() {
     let authority = Authority::new();
     let hello = Duration::from_millis(300);
     let server = Server::start(ServerOptions { hello, ..with_tls(&authority, true) });
-    // Who waits for a greeting, as a client of ours does.
-    let told = what_a_stranger_is_told(server.address).await.unwrap();
-    assert_eq!(told.refused.as_deref(), Some("it speaks TLS only"));
-    // Who speaks first.
+    // A client that waits for a greeting, as a web process does.
+    let greeting = what_a_stranger_is_told(server.address).await.unwrap();
+    assert_eq!(greeting.refused.as_deref(), Some("the server speaks TLS only"));
+    // A client that sends first.
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
     let said = said_by(&mut stream).await;
     assert!(String::from_utf8_lossy(&said).contains("TLS only"), "{said:?}");
     let plain = server.pool(1);
-    until("one of ours is refused, too", || server.counted.of(FAILED) >= 3).await;
+    until("a web process is refused, too", || server.counted.of(FAILED) >= 3).await;
     assert!(is_unavailable(&ask(&plain, "ada").await));
     let client = authority.client(Some(authority.identity(HERE, LATER)));
     is_let_in(&pool(&server, key(), client)).await;
 }
 
 #[tokio::test]
-async fn a_client_that_is_to_speak_tls_says_nothing_without() {
+async fn a_client_with_tls_sends_nothing_without_it() {
     let authority = Authority::new();
     let server = Server::start(ServerOptions::new(key()));
     let dials = Counted::here();
@@ -240,7 +240,7 @@ async fn a_client_that_is_to_speak_tls_says_nothing_without() {
     let between = listener.local_addr().unwrap();
     let pool = Pool::start(PoolOptions { tls, ..pool_options(between, 1) });
     let (mut client, _) = listener.accept().await.unwrap();
-    // What a server without TLS says first.
+    // The greeting of a server without TLS.
     let mut greeted = TcpStream::connect(server.address).await.unwrap();
     let mut greeting = [0; 64];
     let length = greeted.read(&mut greeting).await.unwrap();
@@ -255,7 +255,7 @@ async fn a_client_that_is_to_speak_tls_says_nothing_without() {
 }
 
 #[tokio::test]
-async fn half_a_handshake_is_not_waited_for() {
+async fn a_partial_tls_handshake_times_out() {
     let authority = Authority::new();
     let hello = Duration::from_millis(50);
     let server = Server::start(ServerOptions { hello, ..with_tls(&authority, true) });

@@ -13,19 +13,19 @@ use crate::pages::{
 /// Hours of a day.
 const HOURS: u16 = 24;
 
-/// The fewest days that a chart has: one bar alone would fill it.
+/// The fewest days in a chart: a single bar would fill it.
 const DAYS_MIN: u16 = 14;
 
-/// The most bars by day; a longer span has one for each week.
+/// The most daily bars; a longer span has weekly bars.
 const DAYS_MAX: usize = 70;
 
 /// Days of a week.
 const WEEK: usize = 7;
 
-/// The fewest hours that a chart has.
+/// The fewest hours in a chart.
 const HOURS_MIN: u16 = 4;
 
-/// A resort's day by hour, from the first to the last with rides, the empty ones between them too.
+/// Charts a resort's day by hour, from the first hour with rides to the last, including empty ones.
 pub(super) fn by_hour(breakdown: &Breakdown) -> Chart {
     let rides = |hour: u16| {
         let found = breakdown.hours.iter().find(|tally| tally.hour.0 == hour);
@@ -35,19 +35,19 @@ pub(super) fn by_hour(breakdown: &Breakdown) -> Chart {
     let first = ridden().min().unwrap_or_default().min(HOURS - HOURS_MIN);
     let last = ridden().max().unwrap_or_default().max(first + HOURS_MIN - 1);
     let bars: Vec<_> = (first..=last).map(|hour| (format!("{hour:02}:00"), rides(hour))).collect();
-    let words = Words { title: "Rides by hour", along: "Hour from", up: "Rides" };
+    let words = Words { title: "Rides by hour", along: "Hour", up: "Rides" };
     let summary = of_rides(&bars, "most in the hour from");
     Chart::of("hours", words, bars, summary)
 }
 
-/// A resort's day by lift, those that nobody rode too.
+/// Charts a resort's day by lift, including lifts without rides.
 pub(super) fn by_lift(breakdown: &Breakdown, resort: &Resort) -> Chart {
     let rides = |lift| {
         let found = breakdown.lifts.iter().find(|tally| tally.lift == lift);
         found.map_or(0, |LiftTally { tally, .. }| tally.rides)
     };
     let known = resort.lifts.iter().map(|(id, lift)| (lift_name(Some(lift), *id), rides(*id)));
-    // Those that have left the resort's table since.
+    // Lifts that were removed from the resort's table since.
     let gone = breakdown.lifts.iter().filter(|tally| !resort.lifts.contains_key(&tally.lift));
     let gone = gone.map(|tally| (lift_name(None, tally.lift), tally.tally.rides));
     let bars: Vec<_> = known.chain(gone).collect();
@@ -56,7 +56,7 @@ pub(super) fn by_lift(breakdown: &Breakdown, resort: &Resort) -> Chart {
     Chart::of("lifts", words, bars, summary)
 }
 
-/// How far up a skier went in a season, by day, or by week if that is too many.
+/// Charts a skier's vertical in a season by day, or by week if there are too many days.
 pub(super) fn by_day(days: &[SkierDay]) -> Chart {
     let mut on: BTreeMap<u16, u64> = BTreeMap::new();
     for day in days {
@@ -75,8 +75,8 @@ pub(super) fn by_day(days: &[SkierDay]) -> Chart {
         Words { title: "Vertical by day", along: "Day", up: "Vertical" }
     };
     let total: u64 = bars.iter().map(|(_, value)| value).sum();
-    let most = if is_long { "farthest on days" } else { "farthest on day" };
-    let summary = summary(&bars, &format!("{} up", words::thousands(total)), most);
+    let most = if is_long { "most on days" } else { "most on day" };
+    let summary = summary(&bars, &format!("{} vertical", words::thousands(total)), most);
     Chart::of("days", words, bars, summary)
 }
 
@@ -97,7 +97,7 @@ fn of_rides(bars: &[(String, u64)], most: &str) -> String {
 
 /// `7 rides; most in the hour from 08:00: 4.`
 fn summary(bars: &[(String, u64)], total: &str, most: &str) -> String {
-    // The first of those that are as high.
+    // The first of equally high bars: `max_by_key` returns the last.
     let highest = bars.iter().rev().max_by_key(|(_, value)| *value);
     match highest.filter(|(_, value)| *value > 0) {
         Some((label, value)) => format!("{total}; {most} {label}: {}.", words::thousands(*value)),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_has_its_hours_from_the_first_to_the_last_with_rides() {
+    fn a_day_shows_the_hours_from_the_first_to_the_last_with_rides() {
         let day = |hours: &[u16]| {
             let hour = |hour: &u16| HourTally { hour: Hour(*hour), tally: tally(2) };
             by_hour(&Breakdown { hours: hours.iter().map(hour).collect(), lifts: vec![] })
@@ -135,14 +135,14 @@ mod tests {
         assert_eq!(ends(&chart), (9, "08:00", "16:00"));
         assert_eq!(labels(&chart), [("08:00", 2), ("09:00", 2), ("16:00", 2)]);
         assert_eq!(chart.summary, "6 rides; most in the hour from 08:00: 2.");
-        assert_eq!(ends(&day(&[8])), (4, "08:00", "11:00"), "one bar alone would fill it");
+        assert_eq!(ends(&day(&[8])), (4, "08:00", "11:00"), "a single bar would fill it");
         assert_eq!(ends(&day(&[22, 23])), (4, "20:00", "23:00"));
         assert_eq!(ends(&day(&[0, 23])), (24, "00:00", "23:00"));
         assert_eq!(day(&[]).summary, "0 rides.");
     }
 
     #[test]
-    fn lifts_have_their_names_and_those_that_are_gone_stay_in_the_count() {
+    fn lifts_have_names_and_removed_lifts_still_count() {
         let mut resort = Resort::with_numbered_lifts("R".to_owned(), 1..=3);
         resort.lifts.get_mut(&LiftId(2)).unwrap().name = Some("Eagle".to_owned());
         let lifts = [(2, 1), (9, 3)]
@@ -159,10 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn a_single_day_stands_among_others_and_a_long_season_is_drawn_by_week() {
+    fn a_single_day_has_empty_days_around_it_and_a_long_season_is_drawn_by_week() {
         let one = season([3]);
         assert_eq!(ends(&one), (14, "1", "14"));
-        assert_eq!(one.summary, "100 up; farthest on day 3: 100.");
+        assert_eq!(one.summary, "100 vertical; most on day 3: 100.");
         let late = season([366]);
         assert_eq!(ends(&late), (14, "353", "366"));
         assert_eq!(season([]).bars.len(), 14);
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(ends(&long), (53, "1–7", "365–366"));
         assert_eq!(long.bars[52].value, 200);
         assert_eq!(ends(&season(1..=71)).2, "71", "a week of one day");
-        assert_eq!(long.summary, "36,600 up; farthest on days 1–7: 700.");
+        assert_eq!(long.summary, "36,600 vertical; most on days 1–7: 700.");
     }
 }

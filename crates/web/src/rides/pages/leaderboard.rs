@@ -1,4 +1,4 @@
-//! Who went farthest up.
+//! The leaderboard of a resort.
 
 use std::borrow::Borrow;
 
@@ -21,12 +21,12 @@ pub(super) struct LeaderboardPage<'a> {
     pub(super) mountain: &'a Mountain,
     pub(super) form: &'a LeaderForm,
     pub(super) errors: &'a FormErrors,
-    /// Of whom, if the form can be understood and there is a season.
+    /// The span of the leaderboard; `None` if the form is invalid or there is no season.
     pub(super) span: Option<Span>,
     pub(super) leaders: &'a [Leader],
 }
 
-/// Where and when; an empty day is the season.
+/// The form; without a day it asks for the season.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct LeaderForm {
@@ -36,12 +36,12 @@ pub(super) struct LeaderForm {
 }
 
 impl LeaderForm {
-    /// Whether this is the resort that was chosen.
+    /// Whether this resort is selected.
     pub(super) fn names(&self, resort: impl Borrow<ResortId>) -> bool {
         self.resort == resort.borrow().to_string()
     }
 
-    /// What is asked for; the first resort, if none is.
+    /// Parses the form; the default is the first resort.
     fn read(&self, mountain: &Mountain) -> (FormErrors, Option<ResortId>, When) {
         let mut errors = FormErrors::default();
         let resort = match given(&self.resort) {

@@ -1,4 +1,4 @@
-//! The mountain on a day: the newest, or any.
+//! All resorts on a day: the newest by default.
 
 use std::borrow::Borrow;
 
@@ -22,22 +22,22 @@ use crate::{
 #[template(path = "rides/mountain.html")]
 pub(super) struct MountainPage<'a> {
     pub(super) mountain: &'a Mountain,
-    /// `None` if nobody has ridden yet.
+    /// `None` if there are no rides yet.
     pub(super) shown: Option<&'a MountainDay>,
-    /// A command that sends a ride.
+    /// A curl command that sends a ride.
     pub(super) example: &'a str,
-    /// Whether it needs a gate's key.
+    /// Whether sending rides needs a gate key.
     pub(super) keys_required: bool,
-    /// What the form to find a skier holds.
+    /// The value of the field in the form to find a skier.
     pub(super) typed: &'a str,
-    /// What is wrong with it.
+    /// The errors of that form.
     pub(super) errors: &'a FormErrors,
-    /// Whether people can have passes.
+    /// Whether accounts, and so passes, are enabled.
     pub(super) has_passes: bool,
 }
 
 impl MountainPage<'_> {
-    /// Whether what the page shows goes on.
+    /// Whether the page follows live counts.
     fn is_live(&self) -> bool {
         self.shown.is_none_or(MountainDay::is_newest)
     }
@@ -58,7 +58,7 @@ pub(super) async fn show(
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
     let shown = app.rides.mountain_day(season, day).await?;
     if shown.is_none() && season.is_some() {
-        return Err(Error::not_found("nobody rode in this season").into());
+        return Err(Error::not_found("there are no rides in this season").into());
     }
     let has_passes = app.site.accounts.is_some();
     let keys_required = app.rides.gates().are_keys_required();
@@ -74,7 +74,7 @@ pub(super) async fn show(
     pages::page(&app.site, StatusCode::OK, &page)
 }
 
-/// A command of numbers that there are; what is put into it needs no quoting.
+/// Returns a command with valid numbers; none of its values needs shell quoting.
 pub(super) fn example(mountain: &Mountain, keys_required: bool, asked: &Asked) -> String {
     let ranges = mountain.ranges();
     let year = asked.at.strftime("%Y").to_string().parse().unwrap_or(*ranges.seasons.start());

@@ -1,4 +1,4 @@
-//! What pages call seasons, days, resorts and lifts.
+//! Names of seasons, days, resorts and lifts on pages.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// A season and a day, as far as they are named.
+/// An optional season and an optional day.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct When {
@@ -28,12 +28,12 @@ pub(super) struct When {
 }
 
 impl When {
-    /// The season, if it is named.
+    /// Parses the season; `None` if empty.
     pub(super) fn season(&self, mountain: &Mountain) -> Result<Option<Season>> {
         given(&self.season).map(|digits| season_of(mountain, digits)).transpose()
     }
 
-    /// The day, if it is named.
+    /// Parses the day; `None` if empty.
     pub(super) fn day(&self, mountain: &Mountain) -> Result<Option<Day>> {
         given(&self.day).map(|digits| day_of(mountain, digits)).transpose()
     }
@@ -41,7 +41,7 @@ impl When {
 
 pub(super) const NO_RESORT: Error = Error::not_found("there is no such resort");
 
-/// The resort that a path names; one that is not in the configuration has its number for a name, and no lifts.
+/// Parses the resort in a path; one that is not configured is named by its number and has no lifts.
 pub(super) fn resort_of<'a>(
     mountain: &'a Mountain,
     segment: &str,
@@ -55,7 +55,7 @@ pub(super) fn resort_of<'a>(
     Ok((id, Cow::Owned(Resort { name, lifts: BTreeMap::new() })))
 }
 
-/// What people call a resort; those that have left the configuration have their number.
+/// Returns the name of a resort; one that is no longer configured is named by its number.
 pub(super) fn resort_name(mountain: &Mountain, id: impl Borrow<ResortId>) -> Cow<'_, str> {
     let id = *id.borrow();
     match mountain.resort(id.0.into()) {
@@ -64,7 +64,7 @@ pub(super) fn resort_name(mountain: &Mountain, id: impl Borrow<ResortId>) -> Cow
     }
 }
 
-/// What people call a lift.
+/// Returns the name of a lift, or `Lift` and its number.
 pub(super) fn lift_name(lift: Option<&Lift>, id: LiftId) -> String {
     let name = lift.and_then(|lift| lift.name.clone());
     name.unwrap_or_else(|| format!("Lift {id}"))

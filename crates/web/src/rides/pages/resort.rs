@@ -1,4 +1,4 @@
-//! A resort's day.
+//! The page of a resort's day.
 
 use askama::Template;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use crate::{
     rides::app::RidesApp,
 };
 
-/// Skiers that the page names.
+/// Skiers on the page's leaderboard.
 const LEADERS_SHOWN: usize = 10;
 
 #[derive(Template)]
@@ -24,15 +24,15 @@ const LEADERS_SHOWN: usize = 10;
 pub(super) struct ResortPage<'a> {
     pub(super) id: ResortId,
     pub(super) resort: &'a Resort,
-    /// Whether it is in the configuration: else leaderboards cannot be asked for it.
+    /// Whether the resort is configured; only then it has a leaderboard page.
     pub(super) is_known: bool,
-    /// The seasons in which somebody rode here.
+    /// The seasons with rides at this resort.
     pub(super) seasons: &'a [Season],
-    /// `None` if nobody has ridden here in any, or in the one that was asked for.
+    /// `None` if there are no rides at all, or none in the requested season.
     pub(super) shown: Option<&'a Shown>,
 }
 
-/// A day, and the season around it.
+/// A day and its season.
 pub(super) struct Shown {
     pub(super) season: Season,
     pub(super) day: Day,
@@ -40,7 +40,7 @@ pub(super) struct Shown {
     pub(super) hours: Chart,
     pub(super) lifts: Chart,
     pub(super) leaders: Vec<Leader>,
-    /// The days of the season on which somebody rode here.
+    /// The days of the season with rides at this resort.
     pub(super) days: Vec<Day>,
 }
 

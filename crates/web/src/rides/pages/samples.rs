@@ -1,4 +1,4 @@
-//! Every page with the most that can be in it: sound, and with everything escaped that was named or typed.
+//! Renders every page with its longest content: well-formed, and with all names and typed text escaped.
 
 use lodge_domain::rides::{
     Breakdown, Day, DayTally, Hour, HourTally, Leader, LiftId, LiftTally, Mountain, MountainDay,
@@ -17,14 +17,14 @@ use crate::pages::{
     errors::FormErrors,
 };
 
-/// A season of which every day was ridden may weigh more than other pages.
+/// A season with rides on every day has a larger page than others.
 const LONGEST_BYTES_MAX: usize = 60_000;
 
 const SEASON: Season = Season(9999);
 const MANY: Tally = Tally { rides: 1_234_567_890, vertical: 1_234_567_890_123 };
 const TOTAL: DayTally = DayTally { tally: MANY, skiers: 100_000 };
 
-/// Ten resorts of forty lifts, of which everything has a name.
+/// Ten resorts of forty lifts, all with names.
 fn longest() -> Mountain {
     let resort = |number| {
         let mut resort = Resort::with_numbered_lifts(EVIL.to_owned(), 1..=40);
@@ -54,7 +54,7 @@ fn wrong(field: &'static str) -> FormErrors {
 #[test]
 fn the_mountain() {
     let mountain = longest();
-    // A resort that has left the configuration, too.
+    // Includes a resort that is no longer configured.
     let numbers = (1..=11).map(ResortId);
     let most = |resort| (resort, LiftTally { lift: LiftId(40), tally: MANY });
     let mut shown = MountainDay {
@@ -84,23 +84,23 @@ fn the_mountain() {
     let line = "aria-live=\"polite\" aria-atomic=\"true\" data-live=\"9999-366\"";
     assert!(newest.contains(line) && newest.contains("data-lost hidden"), "{newest}");
     assert!(newest.contains("/assets/rides.js?") && newest.contains("1,234,567,890,123"));
-    assert!(newest.contains("day=366\">Resort 11</a></th>"), "it has its number: {newest}");
+    assert!(newest.contains("day=366\">Resort 11</a></th>"), "named by its number: {newest}");
     assert!(newest.contains("href=\"?season=9999&amp;day=366\" aria-current=\"page\">366</a>"));
     assert!(newest.contains("href=\"?season=50\">50</a>"), "{newest}");
-    let back = "<a href=\"/rides\">The newest day</a>";
+    let back = "<a href=\"/rides\">Latest day</a>";
     assert!(!newest.contains(back), "{newest}");
     assert!(newest.contains("href=\"/rides/passes\""), "{newest}");
     shown.newest = (SEASON, Day(367));
     let older = page(Some(&shown), false);
     assert!(!older.contains("rides.js") && !older.contains("aria-live"), "it does not change");
-    assert!(!older.contains("/rides/passes"), "there are none: {older}");
+    assert!(!older.contains("/rides/passes"), "there are no passes: {older}");
     assert!(older.contains(back), "{older}");
     shown.seasons = vec![SEASON];
-    assert!(!page(Some(&shown), false).contains("Seasons</h2>"), "one is no choice");
+    assert!(!page(Some(&shown), false).contains("Seasons</h2>"), "a single season is not listed");
     let empty = page(None, false);
-    assert!(empty.contains("Nobody has ridden yet.") && empty.contains("rides.js"), "{empty}");
+    assert!(empty.contains("No rides yet.") && empty.contains("rides.js"), "{empty}");
     assert!(!empty.contains("lodge admin gate create"), "{empty}");
-    assert!(page(None, true).contains("lodge admin gate create"), "nobody sends without a key");
+    assert!(page(None, true).contains("lodge admin gate create"), "a key is required");
 }
 
 #[test]
@@ -123,16 +123,16 @@ fn a_resort() {
     let whole = shown(TOTAL, (1..=366).map(Day).collect());
     let html = page(Some(&whole), &seasons[..], LONGEST_BYTES_MAX);
     assert_eq!(html.matches("role=\"img\"").count(), 2);
-    assert!(html.contains(">All leaders</a>"), "{html}");
+    assert!(html.contains(">Full leaderboard</a>"), "{html}");
     let gone =
         ResortPage { id, resort, is_known: false, seasons: &seasons[..], shown: Some(&whole) };
     let gone = rendered_within(&gone, LONGEST_BYTES_MAX);
-    assert!(!gone.contains("/rides/leaderboard"), "it cannot be asked for: {gone}");
+    assert!(!gone.contains("/rides/leaderboard"), "it has no leaderboard page: {gone}");
     assert_eq!(html.matches("aria-current=\"page\"").count(), 1);
     let nothing = page(Some(&shown(DayTally::default(), vec![])), &seasons[..], BYTES_MAX);
-    assert!(nothing.contains("Nobody rode here on this day.") && !nothing.contains("role=\"img\""));
-    assert!(page(None, &seasons[..], BYTES_MAX).contains("Nobody rode here in this season."));
-    assert!(page(None, &[], BYTES_MAX).contains("Nobody has ridden here yet."));
+    assert!(nothing.contains("No rides here on this day.") && !nothing.contains("role=\"img\""));
+    assert!(page(None, &seasons[..], BYTES_MAX).contains("No rides here in this season."));
+    assert!(page(None, &[], BYTES_MAX).contains("No rides here yet."));
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn leaders_of_a_season_or_a_day() {
     let span = Span { season: SEASON, resort: ResortId(1), day: Some(Day(366)) };
     let html = page(&good, Some(span), &leaders(100));
     assert!(html.contains("href=\"/rides/skiers/100?season=9999\""), "{html}");
-    assert!(page(&good, Some(span), &[]).contains("Nobody rode there then."));
-    assert!(page(&good, None, &[]).contains("Nobody has ridden there yet."));
+    assert!(page(&good, Some(span), &[]).contains("No rides in this period."));
+    assert!(page(&good, None, &[]).contains("No rides at this resort yet."));
     for field in ["resort", "season", "day"] {
         let html = page(&wrong(field), None, &[]);
         assert!(html.contains(&format!("id=\"{field}-error\"")), "{html}");
-        assert!(!html.contains("Nobody"), "{html}");
+        assert!(!html.contains("No rides"), "{html}");
     }
 }
 
@@ -180,12 +180,12 @@ fn a_skier() {
     assert_eq!(longest.rows[0].day, Day(366), "the newest first");
     let html = page(Some(&longest), &seasons[..]);
     assert!(html.contains("<meta name=\"robots\" content=\"noindex\">"), "{html}");
-    assert!(html.contains("\">Resort 11</a></th>"), "it has its number: {html}");
-    assert!(html.contains("Vertical by week") && html.contains("3610 older"), "{html}");
+    assert!(html.contains("\">Resort 11</a></th>"), "named by its number: {html}");
+    assert!(html.contains("Vertical by week") && html.contains("3610 older days"), "{html}");
     let short = page(Some(&season(1)), &seasons[..1]);
     assert!(short.contains("Vertical by day") && !short.contains("older"), "{short}");
-    assert!(page(None, &seasons[..]).contains("did not ride in that season"));
-    assert!(page(None, &[]).contains("has not ridden yet"));
+    assert!(page(None, &seasons[..]).contains("no rides in that season"));
+    assert!(page(None, &[]).contains("has no rides yet"));
 }
 
 #[test]

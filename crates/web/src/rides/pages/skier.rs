@@ -1,4 +1,4 @@
-//! A skier's season.
+//! The page of a skier's season, and the form to find a skier.
 
 use std::cmp::Reverse;
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Days that the page lists.
+/// Most days that the page lists.
 const DAYS_SHOWN: usize = 50;
 
 #[derive(Template)]
@@ -30,9 +30,9 @@ const DAYS_SHOWN: usize = 50;
 pub(super) struct SkierPage<'a> {
     pub(super) mountain: &'a Mountain,
     pub(super) skier: SkierId,
-    /// The seasons in which they rode, oldest first.
+    /// The seasons with rides, oldest first.
     pub(super) seasons: &'a [SeasonVertical],
-    /// `None` if they did not ride in any, or in the one that was asked for.
+    /// `None` if there are no rides at all, or none in the requested season.
     pub(super) shown: Option<&'a Shown>,
 }
 
@@ -40,12 +40,12 @@ pub(super) struct SkierPage<'a> {
 pub(super) struct Shown {
     pub(super) season: Season,
     pub(super) total: Tally,
-    /// On how many days they rode.
+    /// The number of days with rides.
     pub(super) days: u64,
     pub(super) chart: Chart,
     /// The newest first.
     pub(super) rows: Vec<SkierDay>,
-    /// How many older ones there are beside those.
+    /// The number of older days that `rows` leaves out.
     pub(super) more: usize,
 }
 
@@ -72,14 +72,14 @@ pub(super) struct FindPage<'a> {
     pub(super) errors: &'a FormErrors,
 }
 
-/// Whom to look for.
+/// The form to find a skier.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct FindForm {
     skier: String,
 }
 
-/// `GET /rides/skiers`: leads to the page of the skier of this number.
+/// `GET /rides/skiers`: redirects to the page of the skier with this number.
 pub(super) async fn find(
     State(app): State<RidesApp>,
     Parameters(FindForm { skier }): Parameters<FindForm>,
@@ -103,7 +103,7 @@ pub(super) async fn show(
 ) -> HttpResult {
     let mountain = app.rides.mountain();
     let skier = mountain.skier(number::digits(&segment));
-    let skier = skier.map_err(|_| Error::not_found("there is no skier of this number"))?;
+    let skier = skier.map_err(|_| Error::not_found("there is no skier with this number"))?;
     let season = when.season(mountain)?;
     let (seasons, view) = app.rides.skier_view(skier, season).await?;
     let shown = view.map(Shown::of);

@@ -1,4 +1,4 @@
-//! The JSON API. Handlers parse, call the service once, and render.
+//! The JSON API of passes. Handlers parse, call the service once, and render.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
@@ -21,18 +21,18 @@ use crate::{
     rides::app::RidesApp,
 };
 
-/// One's passes.
+/// The account's passes.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PassesJson {
     passes: Vec<PassJson>,
 }
 
-/// A skier's number that is one's own.
+/// A pass that the account has claimed.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PassJson {
     #[serde(rename = "skierID")]
     skier: u32,
-    /// Whether leaderboards leave it out.
+    /// Whether leaderboards leave the skier out.
     hidden: bool,
     claimed_at: Timestamp,
 }
@@ -43,24 +43,24 @@ impl From<Pass> for PassJson {
     }
 }
 
-/// A claim.
+/// A claim of a pass.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimPass {
-    /// What is printed on the pass, in capitals or not, with the hyphen or without; a space or another dash will do.
+    /// The code printed on the pass. Case is ignored, and so are hyphens, other dashes and spaces.
     #[schema(example = "CA4FT-PA5XM")]
     code: String,
 }
 
-/// A change.
+/// A change of a pass.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EditPass {
-    /// Whether leaderboards are to leave it out.
+    /// Whether leaderboards leave the skier out.
     hidden: bool,
 }
 
-/// Who asks, by the token of a session: nobody else has passes.
+/// Returns the caller's account. Only a session has an account; API keys and anonymous callers get 401.
 async fn account(app: &RidesApp, asked: &Asked) -> Result<AccountId, Problem> {
     match asked.caller(&app.site).await? {
         Caller::Owner(Owner::Account(account)) => Ok(account),
@@ -70,9 +70,9 @@ async fn account(app: &RidesApp, asked: &Asked) -> Result<AccountId, Problem> {
     }
 }
 
-/// The skiers' numbers that are one's own, in order.
+/// List the passes of the account, by number.
 #[utoipa::path(get, path = "/api/me/passes", operation_id = "passes", tag = "passes",
-    responses((status = 200, body = PassesJson), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 200, body = PassesJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
     let account = account(&app, &asked).await?;
@@ -81,15 +81,15 @@ pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResul
     Ok(private(Json(PassesJson { passes })))
 }
 
-/// Claim a skier's number with the code on the pass.
+/// Claim a pass with the code printed on it.
 ///
-/// It is taken over from whoever had it; if they hid it, it stays hidden until it is shown. At most ten are
-/// one's own.
+/// The pass moves from the account that had it before; if it was hidden, it stays hidden. An account has at most
+/// ten passes.
 #[utoipa::path(put, path = "/api/me/passes/{skierID}", operation_id = "claim_pass", tag = "passes", request_body = ClaimPass,
     params(("skierID" = u32, Path, example = 7)),
-    responses((status = 201, body = PassJson), (status = 200, description = "It was one's own before; nothing changed", body = PassJson),
-        (status = 400, description = "The number or the code cannot be; the answer says which"), (status = 401, description = "The session is not known, or has ended"),
-        (status = 403, description = "It is not the code on this pass"), (status = 409, description = "One has ten"), (status = 429, description = "Too many tries; see Retry-After")),
+    responses((status = 201, body = PassJson), (status = 200, description = "The account has this pass already; nothing changed", body = PassJson),
+        (status = 400, description = "Invalid number or code; the answer names it"), (status = 401, description = "Unknown or ended session"),
+        (status = 403, description = "Wrong code for this pass"), (status = 409, description = "The account has ten passes already"), (status = 429, description = "Too many attempts; see Retry-After")),
     security(("session" = [])))]
 pub(super) async fn claim(
     State(app): State<RidesApp>,
@@ -106,13 +106,13 @@ pub(super) async fn claim(
     Ok(private((status, Json(PassJson::from(pass)))))
 }
 
-/// Hide one's number from leaderboards, or show it there.
+/// Hide a pass from leaderboards, or show it.
 ///
-/// What can be asked about a number stays so: its days and seasons, searches, and the export of a season.
+/// Only leaderboards leave out a hidden skier. The skier's days and seasons, searches and exports stay public.
 #[utoipa::path(patch, path = "/api/me/passes/{skierID}", operation_id = "edit_pass", tag = "passes", request_body = EditPass,
     params(("skierID" = u32, Path, example = 7)),
-    responses((status = 200, body = PassJson), (status = 400, description = "Something cannot be; the answer says what"),
-        (status = 401, description = "The session is not known, or has ended"), (status = 404, description = "It is not one's own")),
+    responses((status = 200, body = PassJson), (status = 400, description = "Invalid request; the answer says why"),
+        (status = 401, description = "Unknown or ended session"), (status = 404, description = "The account does not have this pass")),
     security(("session" = [])))]
 pub(super) async fn edit(
     State(app): State<RidesApp>,
@@ -127,11 +127,11 @@ pub(super) async fn edit(
     Ok(private(Json(PassJson::from(pass))))
 }
 
-/// Give a number back; it is nobody's then, and shown on leaderboards.
+/// Give a pass back: it belongs to no account then, and leaderboards show the skier.
 #[utoipa::path(delete, path = "/api/me/passes/{skierID}", operation_id = "release_pass", tag = "passes",
     params(("skierID" = u32, Path, example = 7)),
-    responses((status = 204, description = "It is nobody's"), (status = 400, description = "There is no such number"),
-        (status = 401, description = "The session is not known, or has ended"), (status = 404, description = "It is not one's own")),
+    responses((status = 204, description = "The pass belongs to no account"), (status = 400, description = "Invalid number"),
+        (status = 401, description = "Unknown or ended session"), (status = 404, description = "The account does not have this pass")),
     security(("session" = [])))]
 pub(super) async fn release(
     State(app): State<RidesApp>,

@@ -1,4 +1,4 @@
-//! One's passes in the file of all that is kept about oneself.
+//! The account's passes in the export of its data.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Passes: claiming a skier's number, hiding it, and giving it back. There only where accounts are.
+//! Passes: claim a skier's number, hide it, give it back. Served only if the accounts app is enabled.
 
 mod api;
 mod kept;
@@ -12,10 +12,10 @@ use utoipa_axum::routes;
 use super::app::RidesApp;
 use crate::routes::Routes;
 
-/// Their routes.
+/// The routes of passes.
 pub(crate) fn routes() -> Routes<RidesApp> {
     Routes::default()
-        .tag("passes", "Skiers' numbers that are one's own, by the code on the pass.")
+        .tag("passes", "Skier numbers that an account has claimed with the code on the pass.")
         .api(routes!(api::list))
         .api(routes!(api::claim))
         .api(routes!(api::edit))

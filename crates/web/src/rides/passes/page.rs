@@ -1,4 +1,4 @@
-//! One's passes, as a page.
+//! The page of the account's passes.
 
 use askama::Template;
 use axum::extract::State;
@@ -28,7 +28,7 @@ pub(super) struct PassesPage<'a> {
     pub(super) errors: &'a FormErrors,
 }
 
-/// What was typed, each field as text.
+/// The form to claim a pass, as typed.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ClaimForm {
@@ -37,7 +37,7 @@ pub(super) struct ClaimForm {
     pub(super) code: String,
 }
 
-/// What is to be done with a pass.
+/// A change of a pass.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Action {
@@ -52,7 +52,7 @@ struct ActionForm {
     action: Action,
 }
 
-/// Who is signed in with an account.
+/// Returns the signed-in account, if any.
 async fn me(app: &RidesApp, asked: &Asked) -> Result<Option<Box<SignedIn>>, Problem> {
     Ok(match session::person(&app.site, asked).await? {
         Some(Person::Account(me)) => Some(me),
@@ -106,7 +106,7 @@ pub(super) async fn change(
         Action::Release => app.rides.passes().release(skier, account).await,
     };
     match done {
-        // A second click on the same button, or somebody else has it by now: the page shows what is.
+        // A second click on the same button, or another account has claimed the pass: show the current state.
         Ok(()) | Err(Error::NotFound(_)) => go_to("/rides/passes"),
         Err(error) => Err(error.into()),
     }

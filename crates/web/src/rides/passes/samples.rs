@@ -1,4 +1,4 @@
-//! The page with the most that can be in it: sound, and with everything escaped that was typed.
+//! Renders the page with its longest content: well-formed, and with all typed text escaped.
 
 use lodge_domain::{
     accounts::AccountId,
@@ -31,9 +31,9 @@ fn passes_are_listed_and_claimed() {
     assert!(html.contains("value=\"show\"") && html.contains("value=\"hide\""));
     assert!(html.contains("id=\"code-error\""));
     for (before, _) in html.match_indices("value=\"release\"") {
-        let asked = html[..before].rsplit_once("<details").unwrap().1;
-        assert!(!asked.contains("</details>"), "one click gives a pass back: {html}");
+        let confirmation = html[..before].rsplit_once("<details").unwrap().1;
+        assert!(!confirmation.contains("</details>"), "a single click gives a pass back: {html}");
     }
     assert_eq!(html.matches("value=\"release\"").count(), PASSES_MAX);
-    assert!(rendered(&[], &FormErrors::default()).contains("No pass yet"));
+    assert!(rendered(&[], &FormErrors::default()).contains("No passes yet"));
 }
