@@ -238,7 +238,7 @@ fn a_killed_move_goes_on_where_it_was_and_ends_the_same() {
     under_way.kill();
     assert!(killed.count("links") < MANY, "it was killed half-way");
     let said = moved(&killed, &source);
-    assert!(said.starts_with(&format!("{noted} links were there already")), "{noted}: {said}");
+    assert!(said.starts_with(&format!("{noted} links were already copied")), "{noted}: {said}");
     assert!(!moved(&whole, &source).contains("already"));
     let (killed, whole) = (killed.dump(), whole.dump());
     assert_eq!(killed.len(), whole.len());
@@ -285,7 +285,7 @@ fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
         assert!(ran.err.lines().any(|line| line == difference), "no {difference} in {ran:?}");
     }
     assert_eq!(ran.err.lines().count(), 7, "{ran:?}");
-    assert!(ran.out.contains("NOT the same: 7 differences"), "{ran:?}");
+    assert!(ran.out.contains("NOT VERIFIED: 7 differences"), "{ran:?}");
 }
 
 #[test]
