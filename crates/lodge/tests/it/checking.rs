@@ -55,9 +55,9 @@ fn tiers_that_can_meet_are_good() {
     let (tiers, accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let ran = tiers.another_web().run(&FREE);
     let address = accounts.wire.unwrap();
-    let lets_in = format!("ok    accounts.servers: {address} lets");
+    let lets_in = format!("ok    accounts.servers: {address} accepts");
     // As the certificates are that nobody gave another end.
-    ran.says(0, &[&lets_in, "server.pem: good until 4096-01-01"]);
+    ran.says(0, &[&lets_in, "server.pem: valid until 4096-01-01"]);
     assert!(!ran.out.contains("accounts.listen"), "{}", ran.out);
     let ran = tiers.accounts.run(&["check", "--ops-listen", &accounts.ops.to_string()]);
     let taken = format!("ok    accounts.listen: {address} is in use; a server");
@@ -109,7 +109,7 @@ fn a_certificate_that_has_ended_is_told() {
     fs::write(&both, fs::read_to_string(ours.root()).unwrap() + include_str!("ended.pem")).unwrap();
     is_bad(
         &tiers.another_web().with("LODGE_ACCOUNTS_CA_FILE", text(&both)),
-        &["accounts.ca_file", "has ended on 2001-01-01"],
+        &["accounts.ca_file", "expired on 2001-01-01"],
     );
 }
 
