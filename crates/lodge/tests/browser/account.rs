@@ -6,8 +6,8 @@ use crate::{browser::Browser, engine::Scripts, scene::Scene, with_scripts_and_wi
 
 with_scripts_and_without!(
     a_person_makes_an_account_uses_it_and_deletes_it,
-    what_is_wrong_with_an_account_is_said_beside_its_field,
-    an_admin_finds_somebody_and_keeps_them_out,
+    account_form_errors_are_shown_beside_their_fields,
+    an_admin_finds_an_account_and_bans_it,
 );
 
 pub(crate) const PASSWORD: &str = "a lift in the fog";
@@ -125,7 +125,7 @@ async fn until(browser: &Browser, path: &str, is_so: impl AsyncFn() -> bool) {
     browser.in_time(path, look).await;
 }
 
-async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts) {
+async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.somebody_else().await.sign_up("ada").await;
@@ -170,7 +170,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     scene.end().await;
 }
 
-async fn an_admin_finds_somebody_and_keeps_them_out(scripts: Scripts) {
+async fn an_admin_finds_an_account_and_bans_it(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     let eve = scene.somebody_else().await;

@@ -2,9 +2,9 @@
 
 use crate::{engine::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
 
-with_scripts_and_without!(a_protected_link_lets_through_who_knows_its_password);
+with_scripts_and_without!(a_protected_link_opens_only_with_its_password);
 
-async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) {
+async fn a_protected_link_opens_only_with_its_password(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.open("/").await;

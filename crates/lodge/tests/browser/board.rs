@@ -12,17 +12,17 @@ use crate::{
 };
 
 in_each_browser!(
-    people_read_and_write,
-    people_read_and_write_without_scripts,
-    a_picture_is_seen_by_all,
-    nothing_is_lost_or_said_twice_when_the_server_is_killed,
+    members_read_and_write,
+    members_read_and_write_without_scripts,
+    a_picture_is_shown_to_all_readers,
+    no_message_is_lost_or_duplicated_when_the_server_is_killed,
 );
 in_chromium!(
-    a_picture_is_seen_by_all_without_scripts,
-    who_comes_and_goes_and_what_they_are_called_is_told,
-    whoever_is_signed_out_is_told_so_and_led_to_sign_in,
-    what_could_not_be_sent_is_sent_when_the_page_is_there_again,
-    what_is_too_long_is_said_as_one_types,
+    a_picture_is_shown_to_all_readers_without_scripts,
+    presence_and_nickname_changes_are_shown_live,
+    a_signed_out_reader_is_notified_and_led_to_sign_in,
+    an_unsent_message_is_sent_after_a_reload,
+    a_too_long_message_is_reported_while_typing,
 );
 
 /// A scene with two people on the board.
@@ -60,15 +60,15 @@ const NAMES: &str = "
     return names('#messages bdi').join() + '; ' + names('#people bdi').join();
 ";
 
-async fn people_read_and_write(engine: Engine) {
-    two_people_read_and_write(engine.into()).await;
+async fn members_read_and_write(engine: Engine) {
+    two_members_read_and_write(engine.into()).await;
 }
 
-async fn people_read_and_write_without_scripts(engine: Engine) {
-    two_people_read_and_write(Kind { engine, scripts: Scripts::Off }).await;
+async fn members_read_and_write_without_scripts(engine: Engine) {
+    two_members_read_and_write(Kind { engine, scripts: Scripts::Off }).await;
 }
 
-async fn two_people_read_and_write(kind: Kind) {
+async fn two_members_read_and_write(kind: Kind) {
     let (scene, other) = two_people(kind).await;
     let scripts = kind.scripts;
     let browser = &scene.browser;
@@ -114,15 +114,15 @@ const PREVIEW_PX: &str = "
     return String(image?.naturalWidth ?? 0) + '; ' + window.stays;
 ";
 
-async fn a_picture_is_seen_by_all(engine: Engine) {
-    a_picture_is_seen(engine.into()).await;
+async fn a_picture_is_shown_to_all_readers(engine: Engine) {
+    a_picture_is_shown(engine.into()).await;
 }
 
-async fn a_picture_is_seen_by_all_without_scripts(engine: Engine) {
-    a_picture_is_seen(Kind { engine, scripts: Scripts::Off }).await;
+async fn a_picture_is_shown_to_all_readers_without_scripts(engine: Engine) {
+    a_picture_is_shown(Kind { engine, scripts: Scripts::Off }).await;
 }
 
-async fn a_picture_is_seen(kind: Kind) {
+async fn a_picture_is_shown(kind: Kind) {
     let Kind { scripts, .. } = kind;
     let (scene, other) = two_people(kind).await;
     let browser = &scene.browser;
@@ -143,7 +143,7 @@ async fn a_picture_is_seen(kind: Kind) {
 }
 
 #[tokio::test]
-async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
+async fn a_picture_and_its_text_are_sent_when_the_server_is_reachable_again() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     browser.ask("window.heard = window.fetch").await;
@@ -164,7 +164,7 @@ async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_is_said_to_be_none_and_its_words_can_be_changed() {
+async fn an_invalid_picture_is_refused_and_its_text_can_be_edited() {
     let (scene, _other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.attach("picture.jpg", b"<svg/>").await;
@@ -177,7 +177,7 @@ async fn what_is_no_picture_is_said_to_be_none_and_its_words_can_be_changed() {
     scene.end().await;
 }
 
-async fn who_comes_and_goes_and_what_they_are_called_is_told(engine: Engine) {
+async fn presence_and_nickname_changes_are_shown_live(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
     // So soon after the server's start nobody is announced: they may have been here before.
@@ -198,7 +198,7 @@ async fn who_comes_and_goes_and_what_they_are_called_is_told(engine: Engine) {
     scene.end().await;
 }
 
-async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in(engine: Engine) {
+async fn a_signed_out_reader_is_notified_and_led_to_sign_in(engine: Engine) {
     let (scene, _other) = two_people(engine).await;
     let browser = &scene.browser;
     let elsewhere = scene.somebody_else().await;
@@ -211,7 +211,7 @@ async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in(engine: Engine) {
     assert_eq!(browser.path().await, "/login?next=/board/lobby");
 }
 
-async fn nothing_is_lost_or_said_twice_when_the_server_is_killed(engine: Engine) {
+async fn no_message_is_lost_or_duplicated_when_the_server_is_killed(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     write(&scene.browser, "before").await;
     other.until(SAID, "before; same page").await;
@@ -261,7 +261,7 @@ pub(crate) const SORTED: &str = "
     return said.sort().join() + '; ' + document.querySelectorAll('.waits').length + '; ' + window.stays;
 ";
 
-async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again(engine: Engine) {
+async fn an_unsent_message_is_sent_after_a_reload(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
     browser.ask(NO_WAY_OUT).await;
@@ -275,7 +275,7 @@ async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again(engine: Eng
     scene.end().await;
 }
 
-async fn what_is_too_long_is_said_as_one_types(engine: Engine) {
+async fn a_too_long_message_is_reported_while_typing(engine: Engine) {
     let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
@@ -299,7 +299,7 @@ const STANDS: &str = "
 ";
 
 #[tokio::test]
-async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
+async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     write(browser, "Fresh **snow**").await;
@@ -379,7 +379,7 @@ async fn full_board(messages: usize) -> Scene {
 }
 
 #[tokio::test]
-async fn older_messages_come_to_whoever_scrolls_to_them() {
+async fn older_messages_load_when_scrolled_to() {
     let scene = full_board(120).await;
     let browser = &scene.browser;
     let count = "return document.querySelectorAll('#messages [id]').length + '; ' + window.stays";
@@ -398,7 +398,7 @@ async fn older_messages_come_to_whoever_scrolls_to_them() {
 }
 
 #[tokio::test]
-async fn on_a_desk_messages_alone_scroll() {
+async fn on_a_wide_screen_only_the_messages_scroll() {
     let scene = full_board(30).await;
     scene.browser.on_a_desk().await;
     let scroll = "
@@ -410,7 +410,7 @@ async fn on_a_desk_messages_alone_scroll() {
 }
 
 #[tokio::test]
-async fn what_must_wait_is_sent_by_itself_and_whoever_is_banned_is_told() {
+async fn a_message_in_slow_mode_is_sent_later_and_a_banned_member_is_notified() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
@@ -445,7 +445,7 @@ async fn eventually_staff(scene: &Scene) {
 }
 
 #[tokio::test]
-async fn what_is_unread_elsewhere_is_counted_while_a_page_is_open() {
+async fn unread_messages_of_other_channels_are_counted_live() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
@@ -465,7 +465,7 @@ async fn what_is_unread_elsewhere_is_counted_while_a_page_is_open() {
 }
 
 #[tokio::test]
-async fn the_new_begins_at_a_mark_while_somebody_looks_elsewhere() {
+async fn messages_that_arrive_in_a_hidden_tab_follow_a_marker() {
     let (scene, other) = two_people(Scripts::On).await;
     write(&scene.browser, "old").await;
     other.until(SAID, "old; same page").await;

@@ -10,13 +10,13 @@ use crate::{
     server::eventually_true,
 };
 
-in_each_browser!(people_chat_behind_a_proxy_that_holds_streams_back);
+in_each_browser!(members_chat_behind_a_proxy_that_buffers_streams);
 in_chromium!(
-    what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order,
-    two_tabs_send_each_letter_once_whichever_is_closed,
+    events_streamed_during_a_catch_up_appear_once_and_in_order,
+    two_tabs_send_each_message_once_whichever_is_closed,
 );
 
-async fn people_chat_behind_a_proxy_that_holds_streams_back(engine: Engine) {
+async fn members_chat_behind_a_proxy_that_buffers_streams(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     scene.proxy().rule(&[("/live", Fate::Buffered)]);
     let (scene, other) = two_people_in(scene).await;
@@ -36,7 +36,7 @@ async fn people_chat_behind_a_proxy_that_holds_streams_back(engine: Engine) {
     }
 }
 
-async fn what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order(engine: Engine) {
+async fn events_streamed_during_a_catch_up_appear_once_and_in_order(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
     browser.sign_up("ada").await;
@@ -61,7 +61,7 @@ async fn what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order
 
 const LAST: &str = "return [...document.querySelectorAll('#messages .said')].at(-1).textContent";
 
-async fn two_tabs_send_each_letter_once_whichever_is_closed(engine: Engine) {
+async fn two_tabs_send_each_message_once_whichever_is_closed(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
     browser.sign_up("ada").await;

@@ -22,11 +22,11 @@ use crate::{
 };
 
 in_chromium!(
-    a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none,
-    what_is_taken_back_goes_from_every_page_and_every_answer,
-    older_messages_follow_on_those_that_a_long_day_has_left,
-    a_browser_without_room_to_keep_a_message_sends_it_at_once,
-    what_somebody_wrote_is_not_sent_when_somebody_else_signs_in,
+    a_tab_opened_or_left_alone_during_writes_misses_no_message,
+    a_deleted_message_disappears_from_every_page_and_every_quote,
+    older_messages_join_those_left_after_a_long_session,
+    a_browser_with_full_storage_sends_a_message_immediately,
+    an_unsent_message_is_not_sent_after_another_account_signs_in,
 );
 
 /// An installation where one writes more than people do.
@@ -61,7 +61,7 @@ impl Program {
     }
 }
 
-async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engine: Engine) {
+async fn a_tab_opened_or_left_alone_during_writes_misses_no_message(engine: Engine) {
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
@@ -103,7 +103,7 @@ const GAPS: &str = "
     return `${gaps.join() || 'none'} until ${said.at(-1)}`;
 ";
 
-async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine) {
+async fn a_deleted_message_disappears_from_every_page_and_every_quote(engine: Engine) {
     let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
     let browser = &scene.browser;
     write(browser, "a secret").await;
@@ -129,7 +129,7 @@ async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine
     scene.end().await;
 }
 
-async fn older_messages_follow_on_those_that_a_long_day_has_left(engine: Engine) {
+async fn older_messages_join_those_left_after_a_long_session(engine: Engine) {
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
@@ -149,7 +149,7 @@ async fn older_messages_follow_on_those_that_a_long_day_has_left(engine: Engine)
 
 const FIRST: &str = "return document.querySelector('#messages .said').textContent";
 
-async fn a_browser_without_room_to_keep_a_message_sends_it_at_once(engine: Engine) {
+async fn a_browser_with_full_storage_sends_a_message_immediately(engine: Engine) {
     let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
     let browser = &scene.browser;
     browser.ask(FILL).await;
@@ -172,7 +172,7 @@ const FILL: &str = "
     }
 ";
 
-async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Engine) {
+async fn an_unsent_message_is_not_sent_after_another_account_signs_in(engine: Engine) {
     let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
     scene.somebody_else().await.sign_up("bob").await;

@@ -3,11 +3,11 @@
 use crate::{engine::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
 
 with_scripts_and_without!(
-    an_edit_is_followed_at_once_and_a_deleted_link_says_so,
+    an_edit_takes_effect_immediately_and_a_deleted_link_says_so,
     only_a_browser_with_the_manage_key_can_manage_a_link,
 );
 
-async fn an_edit_is_followed_at_once_and_a_deleted_link_says_so(scripts: Scripts) {
+async fn an_edit_takes_effect_immediately_and_a_deleted_link_says_so(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.make("mine", "/before").await;

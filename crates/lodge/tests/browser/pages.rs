@@ -8,7 +8,7 @@ use crate::{
 };
 
 with_scripts_and_without!(
-    every_page_fits_a_telephone_weighs_little_and_asks_nobody_else,
+    every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites,
     forms_are_filled_in_and_sent_by_keyboard_alone,
 );
 
@@ -21,7 +21,7 @@ const DOCS_BYTES_MAX: u64 = 190_000;
 /// Tabs after which a keyboard's user would have given up.
 const TABS_MAX: usize = 60;
 
-async fn every_page_fits_a_telephone_weighs_little_and_asks_nobody_else(scripts: Scripts) {
+async fn every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites(scripts: Scripts) {
     let scene = Scene::begin_on(tour::installation(), scripts).await;
     let browser = &scene.browser;
     browser.on_a_telephone().await;

@@ -6,8 +6,8 @@ use crate::{
 };
 
 with_scripts_and_without!(
-    a_newcomer_chooses_a_name_and_comes_again_by_the_provider,
-    somebody_links_a_provider_to_their_account_and_unlinks_it,
+    a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open,
+    a_member_links_a_provider_to_their_account_and_unlinks_it,
 );
 
 /// Says at the provider who one is, and that Lodge may know it.
@@ -18,7 +18,7 @@ async fn consent(browser: &Browser, login: &str) {
     browser.press("Continue").await;
 }
 
-async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scripts) {
+async fn a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open(scripts: Scripts) {
     let provider = OpenIdProvider::start();
     let scene = Scene::begin_on(provider.lodge(), scripts).await;
     let browser = &scene.browser;
@@ -43,7 +43,7 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     scene.end().await;
 }
 
-async fn somebody_links_a_provider_to_their_account_and_unlinks_it(scripts: Scripts) {
+async fn a_member_links_a_provider_to_their_account_and_unlinks_it(scripts: Scripts) {
     let provider = OpenIdProvider::start();
     let scene = Scene::begin_on(provider.lodge(), scripts).await;
     let browser = &scene.browser;

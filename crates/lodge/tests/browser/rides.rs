@@ -69,7 +69,7 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
 const IS_LOST: &str = "return String(!document.querySelector('[data-lost]').hidden)";
 
 #[tokio::test]
-async fn the_page_finds_the_server_again() {
+async fn the_page_reconnects_to_the_server() {
     let scene = Scene::begin(Scripts::On).await;
     scene.server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
@@ -90,7 +90,7 @@ async fn the_page_finds_the_server_again() {
 }
 
 #[tokio::test]
-async fn a_page_to_which_nobody_speaks_says_so_and_asks_anew() {
+async fn a_page_without_heartbeats_says_so_and_reconnects() {
     let scene = Scene::begin(Scripts::On).await;
     let (browser, server) = (&scene.browser, &scene.server);
     server.ride([1, 2025, 3, 7], 500, 10);

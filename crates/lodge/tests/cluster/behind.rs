@@ -21,7 +21,7 @@ fn drained(server: &Server) -> f64 {
 }
 
 #[test]
-fn a_put_is_followed_at_every_process_before_and_after_it_is_stored() {
+fn a_put_redirects_on_every_process_before_and_after_it_is_stored() {
     let cluster = cluster();
     let (maker, other) = (writing_behind(&cluster, "web"), writing_behind(&cluster, "web"));
     let (maker, other) = (maker.start(), other.start());

@@ -42,7 +42,7 @@ fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
 }
 
 #[test]
-fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second() {
+fn an_edit_and_a_deletion_reach_every_other_process_within_a_second() {
     // Of this very build, and not the cluster's own.
     let cluster = cluster();
     let lodges: Vec<Lodge> = (0..3).map(|_| on(&cluster)).collect();
@@ -65,7 +65,7 @@ fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second
 }
 
 #[test]
-fn a_write_that_is_sent_again_to_another_process_is_answered_as_the_first() {
+fn a_write_retried_on_another_process_gets_the_original_response() {
     let webs = webs(&cluster());
     let key = fresh("key");
     let link = json!({ "target": "example.org" });

@@ -227,7 +227,7 @@ fn keys_open_what_they_opened(server: &Server, held: &Held) {
 }
 
 #[test]
-fn a_killed_move_goes_on_where_it_was_and_ends_the_same() {
+fn a_killed_move_resumes_and_ends_with_the_same_result() {
     let _turn = turn();
     let source = large_source(MANY);
     let (killed, whole) = (Keyspace::new(), Keyspace::new());
@@ -247,7 +247,7 @@ fn a_killed_move_goes_on_where_it_was_and_ends_the_same() {
 }
 
 #[test]
-fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
+fn a_repeated_move_changes_nothing_and_finds_tampered_rows() {
     let _turn = turn();
     let (source, keyspace) = (large_source(30), Keyspace::new());
     source.key("me");
@@ -289,7 +289,7 @@ fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
 }
 
 #[test]
-fn accounts_are_not_left_behind_in_silence() {
+fn a_move_reports_that_accounts_are_not_moved() {
     let _turn = turn();
     let (source, keyspace) = (large_source(1), Keyspace::new());
     assert!(!moved(&keyspace, &source).contains("accounts"));
@@ -326,7 +326,7 @@ fn in_replace_mode_the_newest_put_wins_over_what_was_moved() {
 }
 
 #[test]
-fn a_keyspace_that_is_somebody_elses_is_refused_before_anything_is_written() {
+fn a_keyspace_of_another_installation_is_refused_before_any_write() {
     let _turn = turn();
     let source = large_source(3);
     let keyspace = Keyspace::new();

@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn no_password_is_in_a_log_or_an_answer_or_what_check_says() {
+fn no_password_appears_in_logs_responses_or_check_output() {
     let cluster = cluster();
     let secrets = [Kind::Redis, Kind::Rabbitmq].map(|kind| cluster.layout().secret(kind).unwrap());
     let lodge = writing_behind(&cluster, "web,worker").with("LODGE_LOG_FILTER", "trace");

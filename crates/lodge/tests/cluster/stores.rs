@@ -68,7 +68,7 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
 }
 
 #[test]
-fn the_web_tier_of_a_cluster_asks_for_accounts_in_a_process_of_their_own() {
+fn the_web_tier_of_a_cluster_uses_a_separate_accounts_process() {
     let (cluster, keyspace) = (cluster(), Keyspace::new());
     let accounts = with_apps(&cluster, &keyspace, "links,accounts").with("LODGE_ROLES", "accounts");
     let key = accounts.write("key", [7; 32]);
