@@ -1,4 +1,4 @@
-//! The board as people see it.
+//! The pages of the board.
 
 use lodge_contract::pictures::files;
 
@@ -25,7 +25,7 @@ in_chromium!(
     a_too_long_message_is_reported_while_typing,
 );
 
-/// A scene with two people on the board.
+/// Starts a scene with two members on the board, each in their own browser.
 async fn two_people(kind: impl Into<Kind>) -> (Scene, Browser) {
     two_people_in(Scene::begin(kind).await).await
 }
@@ -45,16 +45,16 @@ pub(crate) async fn write(browser: &Browser, text: &str) {
     browser.press("Send").await;
 }
 
-/// What is said, in order, and whether the page was loaded again.
+/// Returns the messages in order, and whether the page was reloaded.
 pub(crate) const SAID: &str = "
     const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
     return said.join() + '; ' + window.stays;
 ";
 
-/// Lets nothing that the page asks for get to the server.
+/// Makes all requests of the page fail.
 const NO_WAY_OUT: &str = "window.fetch = () => Promise.reject(new Error('no way out'))";
 
-/// Who wrote, and who is here.
+/// Returns the authors of messages, and the members who are present.
 const NAMES: &str = "
     const names = (css) => [...document.querySelectorAll(css)].map((name) => name.textContent);
     return names('#messages bdi').join() + '; ' + names('#people bdi').join();
@@ -88,10 +88,10 @@ async fn two_members_read_and_write(kind: Kind) {
     for browser in [browser, &other] {
         browser.until(SAID, &format!("Fresh snow, @bob!,Where?; {stays}")).await;
     }
-    assert_eq!(other.all("li.me").await.len(), 1, "bob sees that he is named");
+    assert_eq!(other.all("li.me").await.len(), 1, "bob's mention is highlighted for him");
     assert!(!browser.has("li.me").await);
 
-    // Everything else that can be done with a message, on its own page.
+    // All other actions on a message, on its own page.
     browser.one("#messages [id] a[aria-label]").await.click().await.unwrap();
     if scripts == Scripts::On {
         browser.press("More").await;
@@ -108,7 +108,7 @@ async fn two_members_read_and_write(kind: Kind) {
     scene.end().await;
 }
 
-/// How wide the preview in the last message is; 0 before it is there.
+/// Returns the natural width of the preview in the last message; 0 before it is loaded.
 const PREVIEW_PX: &str = "
     const image = [...document.querySelectorAll('#messages .picture img')].at(-1);
     return String(image?.naturalWidth ?? 0) + '; ' + window.stays;
@@ -180,7 +180,7 @@ async fn an_invalid_picture_is_refused_and_its_text_can_be_edited() {
 async fn presence_and_nickname_changes_are_shown_live(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
-    // So soon after the server's start nobody is announced: they may have been here before.
+    // Right after the server's start no arrival is announced: a member may have been present before.
     browser.until(NAMES, "; ada,bob").await;
     write(&other, "Hello").await;
     browser.until(NAMES, "bob; ada,bob").await;
@@ -217,7 +217,7 @@ async fn no_message_is_lost_or_duplicated_when_the_server_is_killed(engine: Engi
     other.until(SAID, "before; same page").await;
     let Scene { browser, server, lodge, target: _target, .. } = scene;
     let address = server.address;
-    // One of these may be on its way.
+    // One of these messages may be in flight.
     browser.ask(WRITE_FIVE).await;
     server.kill();
     write(&other, "meanwhile").await;
@@ -235,12 +235,12 @@ async fn no_message_is_lost_or_duplicated_when_the_server_is_killed(engine: Engi
     let said = browser.ask(SAID).await;
     assert_eq!(said, other.ask(SAID).await, "all see the same order");
     let numbers: String = said.as_str().unwrap().chars().filter(char::is_ascii_digit).collect();
-    assert_eq!(numbers, "12345", "what one person writes keeps its order");
+    assert_eq!(numbers, "12345", "the messages of one author keep their order");
     assert_eq!(stored(&lodge), 8);
     assert_eq!(server.stop(), Some(0));
 }
 
-/// Messages that are stored.
+/// Returns the number of stored messages.
 pub(crate) fn stored(lodge: &Lodge) -> i64 {
     let count = "SELECT count(*) FROM board_messages";
     lodge.query(count)
@@ -255,7 +255,7 @@ const WRITE_FIVE: &str = "
     }
 ";
 
-/// What is said, sorted, how many messages wait, and whether the page was loaded again.
+/// Returns the messages sorted, the number of unsent messages, and whether the page was reloaded.
 pub(crate) const SORTED: &str = "
     const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
     return said.sort().join() + '; ' + document.querySelectorAll('.waits').length + '; ' + window.stays;
@@ -291,7 +291,7 @@ async fn a_too_long_message_is_reported_while_typing(engine: Engine) {
     scene.end().await;
 }
 
-/// What stands under a message, and what is said of it.
+/// Returns the text, marks and reactions of the first message, and whether the page was reloaded.
 const STANDS: &str = "
     const item = document.querySelector('#messages [id]');
     const texts = (css) => [...item.querySelectorAll(css)].map((found) => found.textContent);
@@ -305,7 +305,7 @@ async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     write(browser, "Fresh **snow**").await;
     other.until(STANDS, "Fresh snow; same page").await;
 
-    // Somebody else's is answered and given signs.
+    // Another member's message can be answered and reacted to.
     let open = async |browser: &Browser| {
         browser.one("#messages [id] .by > a").await.click().await.unwrap();
     };
@@ -314,8 +314,8 @@ async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     for browser in [browser, &other] {
         browser.until(STANDS, "Fresh snow,👍 1; same page").await;
     }
-    assert!(other.has(".acts [aria-pressed=true]").await, "it is their own");
-    // Though the message was made anew meanwhile.
+    assert!(other.has(".acts [aria-pressed=true]").await, "it is their own reaction");
+    // The focus is restored, although the message was rendered again.
     other.until("return String(document.activeElement.matches('#messages .by > a'))", "true").await;
     for _ in 0..2 {
         assert!(!other.has("#box .answers").await);
@@ -328,9 +328,9 @@ async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     write(&other, "Where?").await;
     let quote = "return document.querySelector('#messages .quote')?.textContent ?? ''";
     browser.until(quote, "ada Fresh **snow**").await;
-    assert!(!other.has("#box .answers").await, "the next is no answer");
+    assert!(!other.has("#box .answers").await, "the next message is not an answer");
 
-    // One's own is changed as it was typed; a sign that comes meanwhile takes nothing away.
+    // The author edits the source text; a reaction that arrives meanwhile does not close the editor.
     open(browser).await;
     browser.press("Edit").await;
     let typed = "return document.querySelector('.change textarea')?.value ?? ''";
@@ -354,7 +354,7 @@ async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     scene.end().await;
 }
 
-/// A scene with one person on the board, on which so many messages are.
+/// Starts a scene with one member on a board with this many messages.
 async fn full_board(messages: usize) -> Scene {
     let lodge = Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0");
     let scene = Scene::begin_on(lodge, Scripts::On).await;
@@ -393,7 +393,7 @@ async fn older_messages_load_when_scrolled_to() {
         return String(said.every((text, place) => text === `number ${place + 1}`));
     ";
     browser.until(ordered, "true").await;
-    assert!(!browser.has("[rel=prev]").await, "there are no more");
+    assert!(!browser.has("[rel=prev]").await, "there are no older messages");
     scene.end().await;
 }
 
@@ -431,14 +431,14 @@ async fn a_message_in_slow_mode_is_sent_later_and_a_banned_member_is_notified() 
     scene.end().await;
 }
 
-/// Waits until what ada may do by now is known on her page.
+/// Waits until ada's page shows her moderator role.
 async fn eventually_staff(scene: &Scene) {
     let look = async || {
         scene.browser.reload().await;
         if scene.browser.has("#slow_mode_s").await {
             Ok(())
         } else {
-            Err("no moderator".to_owned())
+            Err("not a moderator yet".to_owned())
         }
     };
     scene.browser.in_time("#slow_mode_s", look).await;
@@ -457,7 +457,7 @@ async fn unread_messages_of_other_channels_are_counted_live() {
     browser.open("/board/lift-7").await;
     write(browser, "hello @bob").await;
     browser.until(SAID, "hello @bob; undefined").await;
-    // As when somebody comes back to the page, which asks seldom by itself.
+    // As if the tab became visible again: the page polls rarely by itself.
     other.ask("document.dispatchEvent(new Event('visibilitychange'))").await;
     let counts = "return document.querySelector('.channels [href$=lift-7]').textContent + '; ' + document.querySelector('[data-channels]').textContent";
     other.until(counts, "#lift-7 1 @1; Channels 1").await;

@@ -1,4 +1,4 @@
-//! The board behind a proxy that does with answers as it likes.
+//! The board behind a proxy that buffers, delays or cuts responses.
 
 use crate::{
     board::{SAID, SORTED, stored, two_people_in, write},
@@ -28,7 +28,7 @@ async fn members_chat_behind_a_proxy_that_buffers_streams(engine: Engine) {
         browser.until(SAID, "Is anybody there?,Yes.; same page").await;
         assert!(!browser.is_shown("[data-lost]").await);
     }
-    // Now nothing but the streams can tell them.
+    // Now only the streams deliver messages.
     proxy.rule(&[("/since", Fate::Cut)]);
     write(browser, "Good.").await;
     for browser in [browser, &other] {
@@ -78,7 +78,7 @@ async fn two_tabs_send_each_message_once_whichever_is_closed(engine: Engine) {
         browser.switch_to(tab.clone()).await;
         browser.until(SORTED, "a,b; 0; undefined").await;
     }
-    // Whoever has a letter that is not yet sent may go.
+    // A tab with an unsent message may be closed.
     proxy.rule(&[("POST /board/lobby ", Fate::Cut)]);
     write(browser, "c").await;
     browser.sees("Waiting to be sent").await;

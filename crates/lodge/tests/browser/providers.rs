@@ -1,4 +1,4 @@
-//! Somebody who is known to a provider, on its pages and on Lodge's.
+//! Sign-in with an identity provider, on its pages and on Lodge's.
 
 use crate::{
     account::PASSWORD, browser::Browser, engine::Scripts, provider::OpenIdProvider, scene::Scene,
@@ -10,7 +10,7 @@ with_scripts_and_without!(
     a_member_links_a_provider_to_their_account_and_unlinks_it,
 );
 
-/// Says at the provider who one is, and that Lodge may know it.
+/// Signs in at the provider and consents to share the profile with Lodge.
 async fn consent(browser: &Browser, login: &str) {
     browser.one("[name=login]").await.send_keys(login).await.unwrap();
     browser.one("[name=password]").await.send_keys("any").await.unwrap();
@@ -26,7 +26,7 @@ async fn a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open(script
     browser.press("Sign in with Open").await;
     consent(browser, "grace").await;
     browser.sees("Choose a name").await;
-    assert_eq!(browser.value("username").await, "grace", "what the provider calls her");
+    assert_eq!(browser.value("username").await, "grace", "the provider's username is suggested");
     browser.fill("username", "Amazing-Grace").await;
     browser.press("Make the account").await;
     browser.one("#ways").await;
@@ -36,7 +36,7 @@ async fn a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open(script
     browser.press_for("Sign out", "Make the link").await;
     scene.open("/login?next=/account").await;
     browser.press("Sign in with Open").await;
-    // She is known there still, and asked again all the same.
+    // She is still signed in at the provider, which asks for consent again.
     browser.press("Continue").await;
     browser.one("#ways").await;
     assert_eq!(browser.text("h1").await, "amazing-grace");
