@@ -82,23 +82,23 @@ pub(crate) fn all(
         // Without it this process misses changes of other processes, and pending writes are not stored.
         .vital(),
         Job::on(&services.links, "store clicks", LastRequest, clicks::store),
-        Job::new("upkeep of metrics", LastRequest, |stop| upkeep(metrics, stop)),
-        Job::on(services, "tidy", LastRequest, move |services, stop| {
+        Job::new("metrics upkeep", LastRequest, |stop| upkeep(metrics, stop)),
+        Job::on(services, "remove expired data", LastRequest, move |services, stop| {
             tidying::tidy(services, reserved, stop)
         }),
         Job::on(services, "reload the blocklist", LastRequest, |services, stop| {
             reload::blocklist(hangups, blocklist, services, stop)
         }),
-        Job::on(services, "sweep pictures", Stop, tidying::sweep_pictures),
+        Job::on(services, "remove unused pictures", Stop, tidying::sweep_pictures),
         Job::on(services, "release passes", Stop, people::release_passes),
-        Job::on(services, "update guests", Stop, people::update_guests),
+        Job::on(services, "update board profiles", Stop, people::update_guests),
         Job::on(services, "deliver webhooks", Stop, hooks::deliver),
     ];
     if let Some(rides) = &services.rides {
-        jobs.push(Job::on(rides, "note refused rides", LastRequest, notes::refused_rides));
+        jobs.push(Job::on(rides, "store refused ride counts", LastRequest, notes::refused_rides));
     }
     if let Some(board) = &services.board {
-        jobs.push(Job::on(board, "note read messages", LastRequest, notes::read_messages));
+        jobs.push(Job::on(board, "store read positions", LastRequest, notes::read_messages));
     }
     jobs
 }
