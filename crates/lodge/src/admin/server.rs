@@ -145,24 +145,22 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
         Command::User(command) => {
             let accounts = services.accounts.as_ref();
             let accounts =
-                accounts.context("this process does not store accounts; see apps and roles")?;
+                accounts.context("this process does not store accounts (apps, roles)")?;
             carry_out_for_user(accounts, command).await?
         }
         Command::Rides(command) => {
             let rides = services.rides.as_ref();
-            let rides = rides.context("this process does not serve rides; see apps and roles")?;
+            let rides = rides.context("this process does not serve rides (apps, roles)")?;
             carry_out_for_rides(rides, command).await?
         }
         Command::Bot(command) => {
             let board = services.board.as_ref();
-            let board =
-                board.context("this process does not serve the board; see apps and roles")?;
+            let board = board.context("this process does not serve the board (apps, roles)")?;
             carry_out_for_bots(board.bots(), command).await?
         }
         Command::Hook(command) => {
             let hooks = services.hooks.as_ref();
-            let hooks =
-                hooks.context("this process does not serve the board; see apps and roles")?;
+            let hooks = hooks.context("this process does not serve the board (apps, roles)")?;
             carry_out_for_hooks(&hooks.service, command).await?
         }
     })

@@ -41,14 +41,15 @@ fn check_folder(config: &Config) -> (bool, bool) {
     let folder = config.data.display();
     match lodge_sqlite::inspect(&config.data) {
         Ok(Inspected::Empty) => {
-            say!("ok    data folder {folder}: empty; lodge serve creates the database")
+            say!("ok    data folder {folder}: empty; lodge serve creates the database");
         }
         Ok(Inspected::Usable { version, newest }) if version == newest => {
             say!("ok    data folder {folder}: format {version}");
         }
         Ok(Inspected::Usable { version, newest }) => {
             say!(
-                "note  data folder {folder}: format {version}; lodge serve upgrades it to format {newest}, which older versions of Lodge cannot open: back it up first"
+                "note  data folder {folder}: format {version}; lodge serve upgrades it to {newest}, \
+                 which older versions cannot open: back up first"
             );
         }
         Ok(Inspected::InUse) => {

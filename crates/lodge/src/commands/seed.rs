@@ -76,9 +76,7 @@ pub(crate) struct SeedOptions {
 pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     ensure!(
         options.sessions <= options.users,
-        "--sessions must be at most --users ({}), not {}: each session is for a different account",
-        options.users,
-        options.sessions
+        "--sessions must be at most --users: each session is for a different account"
     );
     let mut config = sources::load(&ConfigOptions {
         config: options.config.clone(),
@@ -120,11 +118,7 @@ fn mark(folder: &Path) -> Result<()> {
         return Ok(());
     }
     let is_new = fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
-    ensure!(
-        is_new,
-        "--data {}: the folder is not empty and was not seeded before",
-        folder.display()
-    );
+    ensure!(is_new, "--data {}: not empty and not seeded before", folder.display());
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     Ok(fs::write(mark, "")?)
 }

@@ -12,11 +12,9 @@ const SESSION_CACHE_S_MAX: u64 = 60;
 const PICTURE_KIB_MAX: usize = 16 * 1024;
 
 pub(super) fn check(config: &Config) -> Result<()> {
-    if config.accounts.session_cache_s > SESSION_CACHE_S_MAX {
-        bail!(
-            "accounts.session_cache_s must be at most {SESSION_CACHE_S_MAX}, not {}",
-            config.accounts.session_cache_s
-        );
+    let seconds = config.accounts.session_cache_s;
+    if seconds > SESSION_CACHE_S_MAX {
+        bail!("accounts.session_cache_s must be at most {SESSION_CACHE_S_MAX}, not {seconds}");
     }
     if !config.keeps_accounts() && !config.answers_for_accounts() {
         return Ok(());
@@ -31,9 +29,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
         );
     }
     if let Some(server) = accounts.servers.iter().find(|server| !has_port(server)) {
-        bail!(
-            "accounts.servers must be a host and a port, such as \"10.0.0.1:7070\", not {server:?}"
-        );
+        bail!("accounts.servers must be a host and a port (\"10.0.0.1:7070\"), not {server:?}");
     }
     check_tls(accounts)?;
     check_pictures(config)?;
@@ -78,11 +74,9 @@ fn check_tls(accounts: &AccountsConfig) -> Result<()> {
 
 fn check_pictures(config: &Config) -> Result<()> {
     let (accounts, has) = (&config.accounts, |role| config.roles.contains(&role));
-    if !(1..=PICTURE_KIB_MAX).contains(&accounts.picture_kib_max) {
-        bail!(
-            "accounts.picture_kib_max must be from 1 to {PICTURE_KIB_MAX}, not {}",
-            accounts.picture_kib_max
-        );
+    let kib = accounts.picture_kib_max;
+    if !(1..=PICTURE_KIB_MAX).contains(&kib) {
+        bail!("accounts.picture_kib_max must be from 1 to {PICTURE_KIB_MAX}, not {kib}");
     }
     if has(Role::Web) && !has(Role::Accounts) && accounts.pictures.as_os_str().is_empty() {
         bail!(

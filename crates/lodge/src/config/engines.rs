@@ -82,9 +82,9 @@ fn check_cassandra(config: &CassandraConfig) -> Result<()> {
     }
     let is_word = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !(1..=48).contains(&config.keyspace.len()) || !is_word(&config.keyspace) {
+        let keyspace = &config.keyspace;
         bail!(
-            "cassandra.keyspace must be 1 to 48 letters, digits and underscores, not {:?}",
-            config.keyspace
+            "cassandra.keyspace must be 1 to 48 letters, digits and underscores, not {keyspace:?}"
         );
     }
     ensure!(config.copies > 0, "cassandra.copies must be at least 1, not 0");
@@ -99,9 +99,7 @@ fn check_cassandra(config: &CassandraConfig) -> Result<()> {
 
 fn check_redis(config: &RedisConfig) -> Result<()> {
     if config.is_used() && config.masters.is_empty() {
-        bail!(
-            "redis.masters must list at least one master by its name in Sentinel, such as \"lodge\""
-        );
+        bail!("redis.masters must list at least one master by its name in Sentinel");
     }
     ensure!(config.deadline_ms > 0, "redis.deadline_ms must be at least 1, not 0");
     if !config.tls && !config.ca_file.as_os_str().is_empty() {

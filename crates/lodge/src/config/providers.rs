@@ -77,11 +77,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
         if !names.insert(&provider.name) {
             bail!("{key}.name: {:?} is already the name of another provider", provider.name);
         }
-        ensure!(
-            issuers.insert(&provider.issuer),
-            "{key}.issuer: {:?} is already the issuer of another provider",
-            provider.issuer
-        );
+        ensure!(issuers.insert(&provider.issuer), "{key}.issuer must be unique among providers");
     }
     let is_elsewhere = |provider: &ProviderConfig| !is_on_this_machine(&provider.issuer);
     let sends_away = config.roles.contains(&Role::Web) && providers.iter().any(is_elsewhere);
@@ -99,10 +95,8 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
         bail!("{key}.title must be at most {TITLE_MAX} characters, without control characters");
     }
     if !may_be_asked(&provider.issuer) {
-        bail!(
-            "{key}.issuer must be an https URL, such as \"https://id.example.org\", not {:?}",
-            provider.issuer
-        );
+        let issuer = &provider.issuer;
+        bail!("{key}.issuer must be a URL such as \"https://id.example.org\", not {issuer:?}");
     }
     ensure!(
         !provider.client_id.is_empty(),
@@ -123,10 +117,7 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
             bail!("{key}.{name} must be an https URL, not {url:?}");
         }
     }
-    ensure!(
-        !provider.subject_field.is_empty(),
-        "{key}.subject_field must name a field, not be empty"
-    );
+    ensure!(!provider.subject_field.is_empty(), "{key}.subject_field must not be empty");
     Ok(())
 }
 

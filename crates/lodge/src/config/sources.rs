@@ -138,11 +138,9 @@ fn of_variable(keys: &[(String, Value)], name: &str, text: &str) -> Result<Table
     };
     let value = match default {
         Value::String(_) => Value::String(text.to_owned()),
-        Value::Array(items) => {
-            toml_array(text).or_else(|| list(text, items)).with_context(|| {
-                format!("{name} must be whole numbers separated by commas, not {text:?}")
-            })?
-        }
+        Value::Array(items) => toml_array(text)
+            .or_else(|| list(text, items))
+            .with_context(|| format!("{name} must be whole numbers separated by commas"))?,
         _ => format!("value = {text}")
             .parse::<Table>()
             .ok()
@@ -214,14 +212,10 @@ fn check(config: &Config) -> Result<()> {
         && (Origin::parse(url).is_none()
             || !(url.starts_with("http://") || url.starts_with("https://")))
     {
-        bail!(
-            "public_url must be an http or https URL, such as https://go.example.org, not {url:?}"
-        );
+        bail!("public_url must be a URL such as https://go.example.org, not {url:?}");
     }
     if url.matches('/').count() > 2 {
-        bail!(
-            "public_url must have no path and no trailing slash, as in https://go.example.org, not {url:?}"
-        );
+        bail!("public_url must have neither a path nor a trailing slash, not {url:?}");
     }
     let positive = [
         ("http.connections_max", config.http.connections_max as u64),

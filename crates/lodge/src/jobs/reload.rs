@@ -19,10 +19,7 @@ pub(super) async fn blocklist(
         // A blocklist may have a million hosts.
         let read = tokio::task::spawn_blocking(move || wiring::reload_blocklist(&blocklist, &file));
         if let Ok(Err(error)) = read.await {
-            tracing::error!(
-                error = format!("{error:#}"),
-                "the blocklist could not be reloaded; the previous one stays in use"
-            );
+            tracing::error!(error = format!("{error:#}"), "the previous blocklist stays in use");
         }
     }
 }

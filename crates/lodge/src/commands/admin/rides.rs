@@ -151,7 +151,8 @@ pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> R
     let Ride { on, skier, minute, lift, vertical } = administrator.ask(command)?;
     let ResortDay { season, resort, day } = on;
     say!(
-        "voided the ride of skier {skier} at resort {resort}, season {season}, day {day}, minute {minute}, lift {lift}, vertical {vertical}"
+        "voided the ride of skier {skier} at resort {resort}, season {season}, day {day}, minute {minute}, \
+         lift {lift}, vertical {vertical}"
     );
     Ok(())
 }
