@@ -96,7 +96,7 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
     }
     if !may_be_asked(&provider.issuer) {
         let issuer = &provider.issuer;
-        bail!("{key}.issuer must be a URL such as \"https://id.example.org\", not {issuer:?}");
+        bail!("{key}.issuer must be an https URL, not {issuer:?}");
     }
     ensure!(
         !provider.client_id.is_empty(),
