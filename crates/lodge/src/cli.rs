@@ -7,7 +7,7 @@ use crate::{
     config::options::ConfigOptions,
 };
 
-/// Short links, a message board, accounts and lift rides in one binary that starts with nothing else installed.
+/// Short links, a message board, accounts and lift rides in one binary that needs nothing else installed.
 #[derive(Debug, Parser)]
 #[command(version, about, propagate_version = true)]
 pub(crate) struct Cli {
@@ -19,17 +19,17 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve the apps until SIGTERM or Ctrl-C.
     Serve(ConfigOptions),
-    /// Say in plain words whether the configuration is good and everything it names can be reached.
+    /// Check the configuration and test the connection to every server that it names.
     Check(ConfigOptions),
-    /// Administer a data folder, whether or not a server runs on it.
+    /// Administer a data folder, whether or not a server is running on it.
     Admin(AdminOptions),
-    /// Move everything in a data folder to the Cassandra cluster that the configuration names. No server
-    /// may run on either. It can be broken off and started again, and compares both sides at the end.
+    /// Move the links, clicks and API keys of a data folder to the Cassandra cluster that the configuration
+    /// names. Stop all servers on both first. A run that was interrupted resumes; the end verifies the copy.
     Move(MoveOptions),
-    /// Put load on a server and report what it did.
+    /// Generate load on a server and report throughput and latency.
     #[command(subcommand)]
     Load(Box<LoadCommand>),
-    /// Decode the picture on the input: what a server starts for each.
+    /// Decode one picture from standard input. The server starts this process for each picture.
     #[command(hide = true)]
     DecodePicture,
 }

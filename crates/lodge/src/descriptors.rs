@@ -1,12 +1,12 @@
-//! File descriptors: a connection is one.
+//! The file descriptor limit. Each connection takes one descriptor.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors that are kept for everything but public connections: the database, the second listener,
-/// administrators, logs.
+/// Descriptors reserved for everything but public connections: the database, the ops listener,
+/// admin sessions, logs.
 const RESERVED: u64 = 256;
 
-/// Raises the soft limit to the hard one, and returns how many connections there can be at most.
+/// Raises the soft limit to the hard limit. Returns the number of connections that fit, at most `wanted`.
 pub(crate) fn connections_max(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
@@ -16,7 +16,7 @@ pub(crate) fn connections_max(wanted: usize) -> usize {
         tracing::warn!(
             open_max,
             connections_max = room,
-            "http.connections_max is more than the limit of open files allows"
+            "http.connections_max is lowered to fit the limit of open files; raise LimitNOFILE (ulimit -n)"
         );
     }
     room.min(wanted)

@@ -1,4 +1,4 @@
-//! A server from its start to its last write.
+//! The life of a server process: start, ready, drain, shut down.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -28,13 +28,13 @@ use crate::{
 /// The exit code after a second signal, as a shell gives it for Ctrl-C.
 const STOPPED_AT_ONCE: i32 = 130;
 
-/// Serves until a signal, then lets what runs finish, stores the last clicks and closes the engine.
+/// Serves until SIGTERM or SIGINT, then drains running requests, flushes pending clicks and closes the engines.
 pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<()> {
-    // Listened for from the start: whoever sees "ready" may send one at once.
+    // Registered first: a supervisor may send a signal as soon as it reads "ready".
     let mut ends = Ends::listen()?;
     let hangups = signal(SignalKind::hangup())?;
     let services = Arc::new(wiring::services(&config).await?);
-    // Before anything else is to be seen: whoever sees it may want to administer it at once.
+    // Bound before the listeners: `lodge admin` may connect as soon as the server is reachable.
     let socket = admin::listen(&config.data);
     let is_web = config.roles.contains(&Role::Web);
     let public = is_web.then(|| bind(config.http.listen)).transpose()?;
@@ -68,11 +68,11 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
         () = ends.next() => {}
         () = jobs.vital_failed() => {}
     }
-    tracing::info!("stopping; a second signal stops at once");
+    tracing::info!("stopping; a second signal stops immediately");
     let orderly = async {
         stop.cancel();
         if let Some(server) = server {
-            server.await.context("the server failed")?;
+            server.await.context("the HTTP server failed")?;
         }
         services.finish().await;
         stop_ops.cancel();
@@ -85,7 +85,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     tokio::select! {
         done = orderly => done?,
         () = ends.next() => {
-            tracing::warn!("stopped at once; clicks of the last second may be lost");
+            tracing::warn!("stopped immediately; clicks of the last second may be lost");
             std::process::exit(STOPPED_AT_ONCE);
         }
     }
@@ -93,7 +93,8 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     Ok(())
 }
 
-/// Where accounts are asked for: of others on this listener, here alone, or of others.
+/// Returns where accounts are served, for the log: the address of this process's listener for the web tier, `here`
+/// without such a listener, the addresses of the accounts tier, or `none`.
 fn where_accounts_are(config: &Config, listener: Option<SocketAddr>) -> String {
     match listener {
         Some(address) => address.to_string(),
@@ -103,7 +104,7 @@ fn where_accounts_are(config: &Config, listener: Option<SocketAddr>) -> String {
     }
 }
 
-/// Answers the public until `stop`.
+/// Starts the public HTTP server; it runs until `stop`.
 fn serve_public(
     listener: TcpListener,
     config: &Config,
@@ -114,14 +115,14 @@ fn serve_public(
         Front::new(wiring::site(config, services), wiring::apps(config, services)),
         wiring::connection_limits(config),
     );
-    let lanes = Lanes::start().context("a thread could not be started")?;
+    let lanes = Lanes::start().context("cannot start a thread")?;
     Ok(tokio::spawn(server::serve(listener, front, limits, lanes, stop.clone())))
 }
 
-/// A listener, what is asked there, and within which bounds.
+/// The listener for the web tier, its backend and its limits.
 type ForWeb = (TcpListener, Arc<dyn Backend>, ServerOptions);
 
-/// The listener for the web tier, and what is served there, if accounts are kept here for others.
+/// Binds the listener for the web tier, if this process is an accounts tier for other processes.
 fn listen_for_web(config: &Config, services: &Services) -> Result<Option<ForWeb>> {
     let (Some(accounts), Some(options)) = (&services.accounts, wiring::tiers::server(config)?)
     else {
@@ -134,7 +135,7 @@ fn bind(address: SocketAddr) -> Result<TcpListener> {
     server::listen(address).with_context(|| format!("cannot listen on {address}"))
 }
 
-/// The signals that end a server.
+/// The signals that stop a server: SIGTERM and SIGINT.
 struct Ends {
     terminate: Signal,
     interrupt: Signal,

@@ -1,4 +1,4 @@
-//! `lodge`: one binary, started as a server, an administrator's tool or a load generator.
+//! `lodge`: one binary that runs as a server, an administration tool or a load generator.
 
 #![deny(clippy::print_stdout, clippy::print_stderr, reason = "see commands::out")]
 
@@ -19,7 +19,7 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 
-/// Measured faster than the system's allocator for many small, short-lived allocations on all cores.
+/// Measured faster than the system allocator for many small, short-lived allocations on all cores.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The second listener: metrics, and whether this process lives and can work.
+//! The ops listener: metrics and health checks.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -20,17 +20,17 @@ use tower::ServiceExt;
 
 use crate::{telemetry, wiring::Engines};
 
-/// How long the store may take to answer a probe.
+/// The timeout of a readiness probe of the store.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the second listener answers with.
+/// The service behind the ops listener.
 #[derive(Clone)]
 pub(crate) struct Ops(Router);
 
 struct Inner {
     metrics: PrometheusHandle,
     engines: Engines,
-    /// Has counters of its own, which are read when somebody asks.
+    /// Keeps its own counters, which are read at each scrape.
     rides: Option<Arc<Rides>>,
     stopping: CancellationToken,
 }
@@ -45,7 +45,7 @@ impl Inner {
 }
 
 impl Ops {
-    /// Answers with these metrics and those of rides, and is ready while `engines` answer and nothing is `stopping`.
+    /// Serves `metrics` and the counters of `rides`. Ready while `engines` respond and `stopping` is not cancelled.
     pub(crate) fn new(
         metrics: PrometheusHandle,
         engines: Engines,

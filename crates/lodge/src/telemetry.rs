@@ -11,25 +11,26 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
 
-/// How often samples are folded into their histograms between two scrapes.
+/// The interval at which histogram samples are folded into buckets between scrapes.
 pub(crate) const UPKEEP: Duration = Duration::from_secs(1);
 
-/// The upper bounds of buckets for what waits in a queue on purpose, in seconds.
+/// Histogram buckets for deliberate waiting in a queue: upper bounds in seconds.
 const WAITING_BUCKETS: [f64; 16] =
     [0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0];
 
-/// Lines that wait to be written; past it lines are dropped, so that a slow terminal or disk slows
+/// Log lines waiting to be written. Further lines are dropped, so that a slow terminal or disk slows
 /// no request.
 const LINES_WAITING_MAX: usize = 8_192;
 
-/// What drivers say unless `log.filter` says otherwise: the Cassandra driver tells of every connection,
-/// and warns of the quick pulse that finds a node that hangs.
+/// Log levels of drivers, which `log.filter` can override: the Cassandra driver logs every connection,
+/// and warns about the short heartbeat interval that detects a hung node.
 const DRIVERS: &str = "scylla=warn,scylla::client::session_builder=error";
 
-/// Starts logging to standard error. What waits is written when the guard goes.
+/// Starts logging to standard error. Dropping the guard writes the waiting lines.
 pub(crate) fn start_logs(log: &Log) -> Result<WorkerGuard> {
     let filter = EnvFilter::try_new(format!("{DRIVERS},{}", log.filter));
-    let filter = filter.context("log.filter cannot be read")?;
+    let filter =
+        filter.with_context(|| format!("log.filter cannot be parsed: {:?}", log.filter))?;
     let (writer, guard) = NonBlockingBuilder::default()
         .lossy(true)
         .buffered_lines_limit(LINES_WAITING_MAX)
@@ -42,11 +43,11 @@ pub(crate) fn start_logs(log: &Log) -> Result<WorkerGuard> {
         LogFormat::Human => builder.with_target(false).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
-    started.map_err(|error| anyhow::anyhow!("logging cannot start: {error}"))?;
+    started.map_err(|error| anyhow::anyhow!("cannot start logging: {error}"))?;
     Ok(guard)
 }
 
-/// Installs the recorder that every instrument reports to.
+/// Installs the global metrics recorder.
 pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
     let builder = PrometheusBuilder::new()
         .set_buckets_for_metric(
@@ -59,7 +60,7 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
         )?;
     let recorder = builder.build_recorder();
     let handle = recorder.handle();
-    metrics::set_global_recorder(recorder).context("metrics cannot start")?;
+    metrics::set_global_recorder(recorder).context("cannot start metrics")?;
     describe();
     Ok(handle)
 }
@@ -67,7 +68,7 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
 fn describe() {
     for (counter, what) in COUNTERS {
         metrics::describe_counter!(counter, what);
-        // There from the start, so that an alert can tell none from unknown.
+        // Exported as 0 from the start, so that an alert can tell zero from missing.
         metrics::counter!(counter).increment(0);
     }
     for counter in [
@@ -79,16 +80,19 @@ fn describe() {
     }
     for (counter, what) in [
         ("lodge_http_requests_total", "Requests, by method, route and status"),
-        ("lodge_http_connections_refused_total", "Connections past the limit"),
-        (RIDE_EVENTS, "Events about rides that were decided on, by what came of them"),
+        ("lodge_http_connections_refused_total", "Connections refused because of the limit"),
+        (RIDE_EVENTS, "Ride events processed, by outcome"),
     ] {
         metrics::describe_counter!(counter, what);
     }
     for (gauge, what) in [
         ("lodge_http_connections", "Open connections"),
         ("lodge_http_streams", "Open streams, by kind"),
-        ("lodge_links_clicks_lost", "Clicks dropped because the store took none for too long"),
-        ("lodge_wire_connections", "Connections of the web tier"),
+        (
+            "lodge_links_clicks_lost",
+            "Clicks dropped because the store was unavailable for too long",
+        ),
+        ("lodge_wire_connections", "Open connections from the web tier"),
     ] {
         metrics::describe_gauge!(gauge, what);
     }
@@ -98,10 +102,10 @@ fn describe() {
     count_rides(&Progress::default());
 }
 
-/// Events about rides, by outcome.
+/// Counter of ride events, labelled with `outcome`.
 const RIDE_EVENTS: &str = "lodge_rides_events_total";
 
-/// Tells what has come of events about rides since the process started.
+/// Exports the ride event counts since the process started.
 pub(crate) fn count_rides(progress: &Progress) {
     let &Progress { stored, duplicates, refused, .. } = progress;
     for (outcome, events) in [("stored", stored), ("duplicate", duplicates), ("refused", refused)] {
@@ -114,34 +118,34 @@ const COUNTERS: [(&str, &str); 9] = [
     ("lodge_links_clicks_stored_total", "Clicks stored"),
     (
         "lodge_links_click_batches_failed_total",
-        "Click batches that the store did not take; they are sent again",
+        "Click batches that failed to be stored; they are retried",
     ),
-    ("lodge_rides_limited_total", "Events about rides past a limit; they are among the refused"),
-    ("lodge_accounts_cache_hits_total", "Sessions that were found in memory"),
-    ("lodge_accounts_cache_misses_total", "Sessions that the accounts were asked for"),
-    ("lodge_wire_connections_refused_total", "Connections of the web tier past the limit"),
-    ("lodge_wire_dials_failed_total", "Dials of the accounts tier that came to nothing"),
-    ("lodge_wire_hellos_failed_total", "Connections whose key or certificate was not proved"),
-    ("lodge_wire_strangers_dropped_total", "Such connections closed for newer ones"),
+    ("lodge_rides_limited_total", "Ride events over a rate limit; also counted as refused"),
+    ("lodge_accounts_cache_hits_total", "Session lookups answered from the cache"),
+    ("lodge_accounts_cache_misses_total", "Session lookups sent to the accounts backend"),
+    ("lodge_wire_connections_refused_total", "Connections refused by the accounts tier's limit"),
+    ("lodge_wire_dials_failed_total", "Failed connection attempts to the accounts tier"),
+    ("lodge_wire_hellos_failed_total", "Connections that failed to prove their key or certificate"),
+    ("lodge_wire_strangers_dropped_total", "Pending handshakes closed to admit newer ones"),
 ];
 
-/// The latencies: of whole requests, and of the sections of those about accounts.
+/// Latency histograms: of whole requests, and of the sections of account requests.
 const LATENCIES: [(&str, &str); 14] = [
-    (instruments::LATENCY, "From a request's head to its answer's, by method and route"),
+    (instruments::LATENCY, "From request head to response head, by method and route"),
+    ("lodge_wire_get_connection_seconds", "Wait of a call for a connection, successful or not"),
+    ("lodge_wire_send_seconds", "From a frame ready to send to its last byte"),
+    ("lodge_wire_round_trip_seconds", "From a call with a connection to its response"),
+    ("lodge_wire_free_connection_seconds", "From a response to the release of its call slot"),
+    ("lodge_accounts_store_read_seconds", "Reads of the accounts store, including queueing"),
     (
-        "lodge_wire_get_connection_seconds",
-        "From a call to the connection that takes it, if any does",
+        "lodge_accounts_store_write_seconds",
+        "Writes to the accounts store, including queueing and commit",
     ),
-    ("lodge_wire_send_seconds", "From a frame that can be sent to its last byte"),
-    ("lodge_wire_round_trip_seconds", "From a call that has its connection to its answer"),
-    ("lodge_wire_free_connection_seconds", "From an answer to its place for the next call"),
-    ("lodge_accounts_store_read_seconds", "A read of the accounts' store, its wait included"),
-    ("lodge_accounts_store_write_seconds", "A write to it, its wait and commit included"),
-    ("lodge_accounts_token_update_seconds", "The write with which a session begins"),
-    ("lodge_accounts_cache_hit_seconds", "Who is signed in, found in memory"),
-    ("lodge_accounts_cache_miss_seconds", "Who is signed in, asked of the accounts"),
-    ("lodge_accounts_cache_write_seconds", "Somebody remembered as signed in"),
-    ("lodge_accounts_provider_seconds", "What a provider is asked, by provider and outcome"),
-    ("lodge_passwords_wait_seconds", "From a password to the thread that hashes it"),
-    ("lodge_passwords_work_seconds", "The hashing of a password"),
+    ("lodge_accounts_token_update_seconds", "Writes that start a session"),
+    ("lodge_accounts_cache_hit_seconds", "Session lookups answered from the cache"),
+    ("lodge_accounts_cache_miss_seconds", "Session lookups sent to the accounts backend"),
+    ("lodge_accounts_cache_write_seconds", "Writes of a session to the cache"),
+    ("lodge_accounts_provider_seconds", "Requests to identity providers, by provider and outcome"),
+    ("lodge_passwords_wait_seconds", "Wait of a password for a hashing thread"),
+    ("lodge_passwords_work_seconds", "Hashing of a password"),
 ];

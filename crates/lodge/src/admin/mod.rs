@@ -1,5 +1,5 @@
-//! Administration of a data folder. A command is carried out by the server that runs on the folder,
-//! asked over a socket in it that only its owner can open; or here, if no server runs.
+//! Administration of a data folder. If a server runs on the folder, it executes the command, sent over a Unix
+//! socket (mode 0600) in the folder. Otherwise this process opens the folder and executes the command itself.
 
 mod protocol;
 mod server;
@@ -20,25 +20,26 @@ pub(crate) use server::{listen, serve};
 
 use crate::{config::Config, wiring};
 
-/// The socket's name in the data folder.
+/// The name of the socket in the data folder.
 const SOCKET: &str = "lodge.sock";
 
-/// How long a server may take over a command; a backup of a large folder is the longest.
+/// The timeout of a command; a backup of a large folder takes longest.
 const ANSWER_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// What is said when an outcome is not of the command that was carried out.
-pub(crate) const OTHER_ANSWER: &str = "the server answered something else; is it another version?";
+/// The error if the outcome does not belong to the command.
+pub(crate) const OTHER_ANSWER: &str =
+    "unexpected response from the server; the server and this command may have different versions";
 
-/// Carries out commands on a data folder.
+/// Executes commands on a data folder.
 pub(crate) enum Administrator {
-    /// A server runs.
+    /// A connection to the running server.
     Remote(BufReader<UnixStream>),
-    /// No server runs.
+    /// The folder, opened by this process.
     Here { services: Box<wiring::Services>, runtime: tokio::runtime::Runtime },
 }
 
 impl Administrator {
-    /// Finds the server that runs on the configured folder, or opens the folder.
+    /// Connects to the server that runs on the configured folder, or opens the folder.
     pub(crate) fn open(config: &Config) -> Result<Self> {
         if let Ok(stream) = UnixStream::connect(config.data.join(SOCKET)) {
             stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
@@ -47,7 +48,7 @@ impl Administrator {
         let folder = &config.data;
         if !Path::new(folder).is_dir() {
             return Err(anyhow!(
-                "there is no data folder {}; lodge serve makes it, or name another with --data",
+                "there is no data folder {}; create it with lodge serve, or set --data",
                 folder.display()
             ));
         }
@@ -56,7 +57,7 @@ impl Administrator {
         Ok(Self::Here { services, runtime })
     }
 
-    /// Carries out one command.
+    /// Executes a command.
     pub(crate) fn carry_out(&mut self, command: Command) -> Result<Outcome> {
         match self {
             Self::Here { services, runtime } => {
@@ -68,22 +69,22 @@ impl Administrator {
                 stream
                     .get_mut()
                     .write_all(line.as_bytes())
-                    .context("the server does not listen")?;
+                    .context("cannot send the command to the server")?;
                 let mut answer = String::new();
-                stream.read_line(&mut answer).context("the server did not answer")?;
-                let answer: Result<Outcome, String> = serde_json::from_str(&answer)
-                    .context("the server's answer cannot be read; is it another version?")?;
+                stream.read_line(&mut answer).context("no response from the server")?;
+                let answer: Result<Outcome, String> =
+                    serde_json::from_str(&answer).context(OTHER_ANSWER)?;
                 answer.map_err(|error| anyhow!(error))
             }
         }
     }
 
-    /// Carries out one command; what its outcome holds.
+    /// Executes a command. Returns the value of its outcome.
     pub(crate) fn ask<T: TryFrom<Outcome>>(&mut self, command: Command) -> Result<T> {
         self.carry_out(command)?.try_into().map_err(|_| anyhow!(OTHER_ANSWER))
     }
 
-    /// Closes the folder, if it was opened here.
+    /// Closes the folder, if this process opened it.
     pub(crate) fn close(self) -> Result<()> {
         match self {
             Self::Remote(_) => Ok(()),

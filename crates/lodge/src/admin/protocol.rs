@@ -1,5 +1,4 @@
-//! What is said over the socket: a command as one line of JSON, and its outcome, or why not, as one
-//! line back.
+//! The protocol of the admin socket: one line of JSON per command, answered by one line with the outcome or an error.
 
 use std::path::PathBuf;
 
@@ -19,168 +18,168 @@ use lodge_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The longest line: a full page of an import.
+/// The maximum length of a line, in bytes: a full page of an import.
 pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// What an administrator may ask for.
+/// An admin command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Command {
-    /// Copy the database, while it is in use, to a new file.
+    /// Back up the database to a new file.
     Backup { to: PathBuf },
-    /// Make an API key.
+    /// Create an API key.
     CreateKey { name: String },
     /// List the API keys.
     ListKeys,
-    /// End an API key.
+    /// Revoke an API key.
     RevokeKey { name: String },
-    /// Add links.
+    /// Import a page of links.
     Import(Import),
-    /// Read links, those after the given short.
+    /// Export a page of links after the given short.
     Export { after: Option<Short> },
-    /// Something about accounts.
+    /// A command about accounts.
     User(UserCommand),
-    /// Something about rides.
+    /// A command about rides.
     Rides(RidesCommand),
-    /// Something about bots of the board.
+    /// A command about bots.
     Bot(BotCommand),
-    /// Something about hooks of the board.
+    /// A command about webhooks.
     Hook(HookCommand),
 }
 
-/// What an administrator may ask for about hooks of the board.
+/// An admin command about webhooks.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "hook", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum HookCommand {
-    /// Have a URL told what happens in a channel.
+    /// Add a webhook for a channel.
     Add { channel: Slug, url: HookUrl },
-    /// List the hooks.
+    /// List the webhooks.
     List,
-    /// Remove a hook.
+    /// Remove a webhook.
     Remove { id: HookId },
 }
 
-/// What an administrator may ask for about bots of the board: also `lodge admin bot`.
+/// An admin command about bots; also the options of `lodge admin bot`.
 #[derive(Debug, Serialize, Deserialize, Subcommand)]
 #[serde(tag = "bot", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum BotCommand {
-    /// Make a bot and print its key, the only time that it can be had.
+    /// Create a bot and print its key. The key is shown only once.
     Create {
-        /// What it is called on the board.
+        /// The name of the bot on the board.
         name: String,
     },
     /// List the bots.
     List,
-    /// End a bot's key at once. What it wrote stays.
+    /// Revoke a bot's key immediately. Its messages stay.
     Revoke {
-        /// What it is called.
+        /// The name of the bot.
         name: String,
     },
 }
 
-/// What an administrator may ask for about rides.
+/// An admin command about rides.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "rides", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum RidesCommand {
-    /// Make a gate, of one resort or of all.
+    /// Create a gate for one resort or for all.
     CreateGate { name: String, resort: Option<u64> },
     /// List the gates.
     ListGates,
-    /// End a gate's key.
+    /// Revoke a gate's key.
     RevokeGate { name: String },
-    /// Give a gate another key.
+    /// Issue a new key for a gate.
     RenewGate { name: String },
-    /// Tell the events of a day, those after the given one, of which there are [`EVENTS_MAX`] at most.
+    /// List the events of a day after the given place, at most [`EVENTS_MAX`].
     FindEvents { on: ResortDay, skier: Option<SkierId>, after: Option<RidePlace> },
-    /// Take back a ride of a gate's, or of whoever has no key.
+    /// Void a ride that a gate sent, or one that was sent without a key.
     VoidRide { event: EventId, gate: Option<String> },
-    /// Make all sums anew.
+    /// Recompute all totals.
     Rebuild,
-    /// Tell the codes on the passes of these skiers, of the first [`CODES_MAX`] at most.
+    /// List the pass codes of a range of skiers, at most the first [`CODES_MAX`].
     PassCodes { first: u64, last: u64 },
-    /// Make those codes void, and tell the new ones.
+    /// Issue new pass codes for a range of skiers and invalidate the old ones.
     RenewPasses { first: u64, last: u64 },
 }
 
-/// The most codes in one answer.
+/// The maximum number of pass codes in one response.
 pub(crate) const CODES_MAX: u32 = 10_000;
 
-/// The most events about rides in one answer.
+/// The maximum number of ride events in one response.
 pub(crate) const EVENTS_MAX: usize = 1_000;
 
-/// What an administrator may ask for about accounts.
+/// An admin command about accounts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "user", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum UserCommand {
-    /// Make an account.
+    /// Create an account.
     Create { username: Username, password: Password, role: Role },
-    /// Make accounts from elsewhere.
+    /// Import accounts.
     Import { lines: Vec<ImportAccount> },
-    /// Read accounts.
+    /// List a page of accounts.
     List(AccountQuery),
-    /// Give somebody a role.
+    /// Set the role of an account.
     SetRole { username: Username, role: Role },
-    /// Keep somebody out.
+    /// Ban an account.
     Ban { username: Username },
-    /// Let somebody in again.
+    /// Lift the ban of an account.
     Unban { username: Username },
-    /// Take somebody's picture away.
+    /// Remove the picture of an account.
     TakePicture { username: Username },
-    /// Read what happened to somebody's account.
+    /// List the events of an account.
     Events { username: Username },
-    /// Give out a code to set a new password with.
+    /// Issue a password reset code.
     Reset { username: Username },
 }
 
-/// What came of a command. Each variant becomes what it holds: several fields are a tuple.
+/// The outcome of a command. A variant converts into its value, or into a tuple of its fields.
 #[derive(Debug, Serialize, Deserialize, TryInto)]
 #[serde(tag = "outcome", content = "value", rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// The size of the backup.
     BackedUp {
         bytes: u64,
-        /// Engines whose data are not in the file.
+        /// Names of engines whose data is not in the file.
         #[serde(default)]
         left_out: Vec<String>,
     },
-    /// The key and its token, which cannot be had again.
+    /// The new key and its token, which is shown only once.
     KeyCreated { key: ApiKey, token: Hidden },
-    /// Every key.
+    /// All keys.
     Keys(Vec<ApiKey>),
-    /// The key that opens nothing any more.
+    /// The revoked key.
     KeyRevoked(ApiKey),
-    /// What was imported.
+    /// The counts and problems of an import.
     Imported(Imported),
     /// A page of links.
     Exported(Vec<ExportRow>),
-    /// The account as it is now.
+    /// The account after the change.
     User(Account),
     /// A page of accounts.
     Users(Vec<Account>),
-    /// Which sums of rides were wrong.
+    /// The totals of rides that were wrong.
     RidesRebuilt(Rebuilt),
-    /// What came of each line: whether its name was free, or why it cannot be.
+    /// For each line: `true` if the account is new, `false` if the username was taken, or an error.
     UsersImported(Vec<Result<bool, String>>),
-    /// What happened to an account, newest first.
+    /// The events of an account, newest first.
     UserEvents(Vec<ToldEvent>),
-    /// A code, which cannot be had again.
+    /// A password reset code, which is shown only once.
     ResetIssued { code: Hidden },
-    /// The gate and its token, which cannot be had again.
+    /// The gate and its new token, which is shown only once.
     GateCreated { gate: Gate, token: Hidden },
-    /// Every gate.
+    /// All gates.
     Gates(Vec<Gate>),
-    /// The gate that sends nothing any more.
+    /// The revoked gate.
     GateRevoked(Gate),
-    /// The hook, and what its deliveries are signed with, which cannot be had again.
+    /// The webhook and the secret that signs its deliveries, which is shown only once.
     HookAdded { hook: Hook, secret: Hidden },
-    /// Every hook.
+    /// All webhooks.
     Hooks(Vec<Hook>),
-    /// The hook is told nothing any more.
+    /// The webhook is removed.
     HookRemoved,
-    /// Events about rides, in the order in which they came.
+    /// Ride events in order of arrival.
     RideEvents(Vec<StoredRide>),
-    /// The ride that was taken back.
+    /// The voided ride.
     RideVoided(Ride),
-    /// The codes on skiers' passes, by number.
+    /// The pass codes, by skier.
     PassCodes(Vec<(SkierId, Hidden)>),
 }

@@ -1,4 +1,4 @@
-//! The server's side of the socket.
+//! The server side of the admin socket.
 
 use std::{
     fs, io,
@@ -38,41 +38,41 @@ use super::{
 };
 use crate::wiring::{Backup, Services};
 
-/// Administrators at once.
+/// The maximum number of concurrent admin sessions.
 const SESSIONS_MAX: usize = 8;
 
-/// The pause after a connection that could not be accepted.
+/// The pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long an administrator may be silent.
+/// The idle timeout of a session.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// The socket of a data folder, open.
+/// The listening admin socket of a data folder.
 pub(crate) struct Socket {
     path: PathBuf,
     listener: UnixListener,
 }
 
-/// Opens the socket of the data folder; a server works without one too.
+/// Opens the socket of the data folder. A failure is logged; the server runs without the socket.
 pub(crate) fn listen(folder: &Path) -> Option<Socket> {
     let path = folder.join(SOCKET);
     match bind(&path) {
         Ok(listener) => Some(Socket { path, listener }),
         Err(error) => {
-            tracing::error!(%error, socket = %path.display(), "lodge admin cannot reach this server");
+            tracing::error!(%error, socket = %path.display(), "cannot open the socket for lodge admin");
             None
         }
     }
 }
 
-/// Answers on the socket until `stop`.
+/// Serves sessions on the socket until `stop`.
 pub(crate) async fn serve(socket: Socket, services: Arc<Services>, stop: CancellationToken) {
     let Socket { path, listener } = socket;
     let places = Arc::new(Semaphore::new(SESSIONS_MAX));
     let sessions = TaskTracker::new();
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         let Ok((stream, _)) = accepted else {
-            // Out of descriptors, mostly: to go on at once would only spin.
+            // Usually out of file descriptors: an immediate retry would spin.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -88,7 +88,7 @@ pub(crate) async fn serve(socket: Socket, services: Arc<Services>, stop: Cancell
     let _ = fs::remove_file(path);
 }
 
-/// The folder's lock is ours, so a socket that is there was left by a process that is gone.
+/// Binds the socket. This process holds the folder's lock, so an existing socket is left over from a dead process.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -103,11 +103,11 @@ async fn session(stream: UnixStream, services: &Services) {
     let mut lines = Framed::new(stream, LinesCodec::new_with_max_length(LINE_BYTES_MAX));
     while let Ok(Some(Ok(line))) = timeout(IDLE, lines.next()).await {
         let answer = match serde_json::from_str(&line) {
-            // An administrator may read the cause, which a caller may not.
+            // Includes the cause, which the operator may read but a caller may not.
             Ok(command) => carry_out(services, command).await.map_err(|error| format!("{error:#}")),
-            Err(error) => {
-                Err(format!("the command cannot be read; is it another version? ({error})"))
-            }
+            Err(error) => Err(format!(
+                "unknown command; lodge admin and the server may have different versions ({error})"
+            )),
         };
         let Ok(answer) = serde_json::to_string(&answer) else { return };
         if lines.send(answer).await.is_err() {
@@ -121,12 +121,12 @@ fn is_about_links(command: &Command) -> bool {
     matches!(command, CreateKey { .. } | ListKeys | RevokeKey { .. } | Import(_) | Export { .. })
 }
 
-/// Carries out a command.
+/// Executes a command.
 pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::Result<Outcome> {
     if services.links_elsewhere && is_about_links(&command) {
         anyhow::bail!(
-            "links and their keys are in Cassandra, which this process does not use; ask one that has the app \
-             \"links\" and the role \"web\" or \"worker\""
+            "links and API keys are in Cassandra, which this process does not use; run the command on a process \
+             with the app \"links\" and the role \"web\" or \"worker\""
         );
     }
     Ok(match command {
@@ -144,22 +144,23 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
         Command::Export { after } => Outcome::Exported(services.links.export(after).await?),
         Command::User(command) => {
             let accounts = services.accounts.as_ref();
-            let accounts = accounts.context("accounts are not among the apps of this server")?;
+            let accounts =
+                accounts.context("this process does not store accounts (apps, roles)")?;
             carry_out_for_user(accounts, command).await?
         }
         Command::Rides(command) => {
             let rides = services.rides.as_ref();
-            let rides = rides.context("rides are not among the apps of this server")?;
+            let rides = rides.context("this process does not serve rides (apps, roles)")?;
             carry_out_for_rides(rides, command).await?
         }
         Command::Bot(command) => {
             let board = services.board.as_ref();
-            let board = board.context("the board is not among the apps of this server")?;
+            let board = board.context("this process does not serve the board (apps, roles)")?;
             carry_out_for_bots(board.bots(), command).await?
         }
         Command::Hook(command) => {
             let hooks = services.hooks.as_ref();
-            let hooks = hooks.context("the board is not among the apps of this server")?;
+            let hooks = hooks.context("this process does not serve the board (apps, roles)")?;
             carry_out_for_hooks(&hooks.service, command).await?
         }
     })
@@ -237,7 +238,7 @@ async fn carry_out_for_rides(
     })
 }
 
-/// Of a resort that there is none of: by the name under which it was given.
+/// Names the option `--resort` in an error about an unknown resort.
 fn of_the_option(error: Error) -> Error {
     match error {
         Error::Invalid { reason, .. } => Error::invalid("--resort", reason),
@@ -245,7 +246,7 @@ fn of_the_option(error: Error) -> Error {
     }
 }
 
-/// The first of these skiers, as many as one answer holds.
+/// Returns the range of skiers, cut to the first [`CODES_MAX`].
 fn passes_of(
     rides: &Rides,
     first: u64,
@@ -289,7 +290,7 @@ async fn carry_out_for_user(
         UserCommand::Unban { username } => {
             Outcome::User(accounts.unban(&user(username).await?, BY).await?)
         }
-        // Its files go with the next sweep: where they are, this process need not know.
+        // The next sweep deletes the files: this process may not have the picture folder.
         UserCommand::TakePicture { username } => {
             Outcome::User(accounts.take_picture(&user(username).await?, BY).await?.0)
         }

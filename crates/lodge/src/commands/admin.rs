@@ -37,7 +37,7 @@ use crate::{
 /// `lodge admin`.
 #[derive(Debug, Args)]
 pub(crate) struct AdminOptions {
-    /// The configuration file of the server.
+    /// The server's configuration file.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The data folder. [default: ./lodge-data]
@@ -49,77 +49,77 @@ pub(crate) struct AdminOptions {
 
 #[derive(Debug, Subcommand)]
 enum AdminCommand {
-    /// Copy the database, while it is in use, to a new file. Keep it like the folder: it holds secrets.
+    /// Back up the database to a new file; the server may keep running. Protect the file: it contains secrets.
     Backup {
-        /// The file to make.
+        /// The file to create.
         file: PathBuf,
     },
-    /// Put a backup in the place of the folder's database, which is kept beside it. No server may run.
+    /// Replace the database with a backup; the previous database is kept beside it. Stop the server first.
     Restore {
         /// The backup.
         file: PathBuf,
     },
-    /// Make, list and revoke API keys.
+    /// Create, list and revoke API keys.
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Make, import, list and ban accounts, give roles, and give out codes for new passwords.
+    /// Create, import, list and ban accounts, set roles, and issue password reset codes.
     #[command(subcommand)]
     User(user::UserOptions),
-    /// Make, list, revoke and renew gates, which send rides with a key of their own.
+    /// Create, list, revoke and renew gates, which send rides with their own key.
     #[command(subcommand)]
     Gate(rides::GateCommand),
-    /// Make, list and revoke bots, which write to the board with a key of their own.
+    /// Create, list and revoke bots, which post to the board with their own key.
     #[command(subcommand)]
     Bot(BotCommand),
-    /// Add, list and remove hooks, which are told what happens in channels of the board.
+    /// Add, list and remove webhooks, which receive the events of a board channel.
     #[command(subcommand)]
     Hook(hooks::HookOptions),
-    /// Find rides with the ids of their events, and take back one that was none.
+    /// Find rides with their event ids, and void a wrong ride.
     #[command(subcommand)]
     Ride(rides::RideCommand),
-    /// Print the codes on skiers' passes, one `skier,code` a line, with which people claim them.
+    /// Print the codes of skiers' passes, one `skier,code` per line. An account claims a pass by its code.
     Pass(rides::PassOptions),
-    /// Make anew what is derived of something else.
+    /// Recompute derived data from the source data.
     #[command(subcommand)]
     Rebuild(rides::RebuildCommand),
-    /// Add the links of another shortener's CSV export. It can be repeated: what is there stays.
+    /// Import links from a CSV export. Can be repeated: existing links stay unchanged.
     Import {
-        /// The file.
+        /// The file to import.
         file: PathBuf,
-        /// Whose export it is.
+        /// The format of the file.
         #[arg(long, value_parser = format())]
         from: Format,
-        /// The name of the API key whose links they are to be.
+        /// The name of the API key that will own the links. [default: no owner]
         #[arg(long, value_name = "NAME")]
         key: Option<String>,
     },
-    /// Write every link to a CSV file, which `import --from lodge` reads. It has neither owners nor manage
-    /// keys; keep it like the folder, for it holds password hashes.
+    /// Export all links to a CSV file for `import --from lodge`, without owners and manage keys. Protect the
+    /// file: it contains password hashes.
     Export {
-        /// The file to make.
+        /// The file to create.
         file: PathBuf,
     },
 }
 
 #[derive(Debug, Subcommand)]
 enum KeyCommand {
-    /// Make a key and print it, the only time that it can be had.
+    /// Create a key and print it. It is shown only once.
     Create {
-        /// What to call it.
+        /// The name of the key.
         name: String,
     },
     /// List the keys.
     List,
-    /// End a key at once. Its links stay.
+    /// Revoke a key immediately. Its links stay.
     Revoke {
-        /// What it is called.
+        /// The name of the key.
         name: String,
     },
 }
 
 fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name))
-        .try_map(|name| Format::named(&name).ok_or("there is no such format"))
+        .try_map(|name| Format::named(&name).ok_or("unknown format"))
 }
 
 /// Carries out one command.
@@ -133,7 +133,7 @@ pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
         let kept = lodge_sqlite::restore(file, &config.data)?;
         say!("restored {} into {}", file.display(), config.data.display());
         if let Some(kept) = kept {
-            say!("the database that was there is kept as {}", kept.display());
+            say!("the previous database is kept as {}", kept.display());
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -151,7 +151,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
                 administrator.ask(Command::Backup { to })?;
             say!("backed up {bytes} bytes to {}", file.display());
             for engine in left_out {
-                say!("the data in {engine} are not in this file; back them up by its own means");
+                say!("the data in {engine} are not in this file; back them up with its own tools");
             }
         }
         AdminCommand::Restore { .. } => {}
@@ -204,7 +204,7 @@ fn list(administrator: &mut Administrator, command: Command) -> Result<()> {
 
 fn revoke(administrator: &mut Administrator, command: Command) -> Result<()> {
     let key: ApiKey = administrator.ask(command)?;
-    say!("{} opens nothing any more", key.name);
+    say!("{} is revoked", key.name);
     Ok(())
 }
 
@@ -216,7 +216,7 @@ fn import(
 ) -> Result<ExitCode> {
     let owner = key.map(|name| owner(administrator, name)).transpose()?;
     let mut input = BufReader::new(
-        File::open(file).with_context(|| format!("{} cannot be read", file.display()))?,
+        File::open(file).with_context(|| format!("cannot read {}", file.display()))?,
     );
     let mut first_line = String::new();
     input.by_ref().take(64 << 10).read_line(&mut first_line)?;
@@ -265,7 +265,7 @@ fn report(sum: &mut Imported) {
         complain!("… and {} more", sum.problems.len() - PROBLEMS_SHOWN);
     }
     say!(
-        "{} links imported, {} were there already, {} not taken",
+        "{} links imported, {} already present, {} rejected",
         sum.created,
         sum.already,
         sum.problems.len()
@@ -276,48 +276,46 @@ fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
     let keys: Vec<ApiKey> = administrator.ask(Command::ListKeys)?;
     let key = keys.into_iter().find(|key| key.name == name && key.revoked_at.is_none());
     let key = key.with_context(|| {
-        format!(
-            "there is no live API key called {name}; make one with: lodge admin key create {name}"
-        )
+        format!("no active API key is named {name}; create one with: lodge admin key create {name}")
     })?;
     Ok(Owner::Key(key.id))
 }
 
-/// Written beside its place, under a name that nothing else has, and put there when it is whole.
+/// Writes to a temporary file with a unique name in the same folder, and moves it to `file` when it is complete.
 fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
-    if file.try_exists().with_context(|| format!("{} cannot be written", file.display()))? {
+    if file.try_exists().with_context(|| format!("cannot write {}", file.display()))? {
         bail!(taken(file));
     }
     let mut unfinished = file.as_os_str().to_owned();
     unfinished.push(format!(".unfinished-{}", Uuid::now_v7().simple()));
     let unfinished = PathBuf::from(unfinished);
-    // It holds password hashes.
+    // The file contains password hashes.
     let private = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
-    let private = private.with_context(|| format!("{} cannot be written", unfinished.display()))?;
+    let private = private.with_context(|| format!("cannot write {}", unfinished.display()))?;
     let exported = write_links(administrator, private)
         .and_then(|exported| put_in_place(&unfinished, file).map(|()| exported))
-        // What went wrong says more than that its remains could not be removed either.
+        // The first error is reported, not a failure to remove the temporary file.
         .inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
     say!("exported {exported} links to {}", file.display());
     Ok(())
 }
 
 fn taken(file: &Path) -> String {
-    format!("{} exists already; an export overwrites nothing", file.display())
+    format!("{} already exists; export does not overwrite files", file.display())
 }
 
-/// Gives the file its name. Unlike a rename, a link never takes the place of a file that came into being
-/// meanwhile; where there are no links, a rename has to do.
+/// Gives the file its final name. A hard link, unlike a rename, never replaces a file that was created in the
+/// meantime. A file system without hard links falls back to a rename.
 fn put_in_place(unfinished: &Path, file: &Path) -> Result<()> {
     let put = match fs::hard_link(unfinished, file) {
         Ok(()) => fs::remove_file(unfinished),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(taken(file)),
         Err(_) => fs::rename(unfinished, file),
     };
-    put.with_context(|| format!("{} cannot be put at {}", unfinished.display(), file.display()))
+    put.with_context(|| format!("cannot move {} to {}", unfinished.display(), file.display()))
 }
 
-/// Writes every link to `to`, down to the disk; how many they are.
+/// Writes every link to `to` and syncs it to disk. Returns the number of links.
 fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
     let mut writer = csv::Writer::from_writer(to);
     let progress = progress_bar(0, "{spinner} {pos} links")?;
@@ -335,10 +333,10 @@ fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
             _ => break,
         }
     }
-    let mut written = writer.into_inner().context("the file could not be written")?;
+    let mut written = writer.into_inner().context("cannot write the file")?;
     written.flush()?;
     written.sync_all()?;
-    // Finishing moves the position to the length, which nobody knew.
+    // Read first: finishing sets the position to the bar's length, which was unknown (0).
     let exported = progress.position();
     progress.finish_and_clear();
     Ok(exported)

@@ -12,7 +12,7 @@ use crate::{
     wiring,
 };
 
-/// Says line by line what is good and what is not; 1 if anything is not.
+/// Prints one line per check. Returns exit code 1 if a check failed.
 pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let config = sources::load(options)?;
     let apps: Vec<String> =
@@ -36,21 +36,24 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     Ok(if good.iter().all(|good| *good) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether the folder can be used, and whether a server uses it now.
+/// Returns whether the folder is usable, and whether a running server holds it.
 fn check_folder(config: &Config) -> (bool, bool) {
     let folder = config.data.display();
     match lodge_sqlite::inspect(&config.data) {
-        Ok(Inspected::Empty) => say!("ok    data folder {folder}: empty; lodge serve fills it"),
+        Ok(Inspected::Empty) => {
+            say!("ok    data folder {folder}: empty; lodge serve creates the database");
+        }
         Ok(Inspected::Usable { version, newest }) if version == newest => {
             say!("ok    data folder {folder}: format {version}");
         }
         Ok(Inspected::Usable { version, newest }) => {
             say!(
-                "note  data folder {folder}: format {version}; lodge serve brings it to {newest}, which older ones refuse: back up first"
+                "note  data folder {folder}: format {version}; lodge serve upgrades it to {newest}, \
+                 which older versions cannot open: back up first"
             );
         }
         Ok(Inspected::InUse) => {
-            say!("ok    data folder {folder}: a server runs on it");
+            say!("ok    data folder {folder}: in use by a running server");
             return (true, true);
         }
         Err(error) => {
@@ -65,14 +68,14 @@ fn probe_blocklist(config: &Config) -> Option<Result<String>> {
     let (blocklist, file) = (Blocklist::default(), &config.links.blocklist);
     let read =
         (!file.as_os_str().is_empty()).then(|| wiring::reload_blocklist(&blocklist, file))?;
-    Some(read.map(|()| "links.blocklist: can be read".to_owned()))
+    Some(read.map(|()| "links.blocklist: readable".to_owned()))
 }
 
 fn is_web(config: &Config) -> bool {
     config.roles.contains(&Role::Web)
 }
 
-/// Says what came of probes; whether all were good.
+/// Prints the results of probes. Returns whether all succeeded.
 fn say_all(probes: impl IntoIterator<Item = Result<String>>) -> bool {
     let mut all_good = true;
     for probed in probes {
@@ -91,7 +94,7 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
     match TcpListener::bind(address) {
         Ok(_) => say!("ok    {key}: {address} is free"),
         Err(_) if server_runs => {
-            say!("ok    {key}: {address} is taken, by the server that runs");
+            say!("ok    {key}: {address} is in use; a server is running on the data folder");
         }
         Err(error) => {
             say!("BAD   {key}: cannot listen on {address}: {error}");
@@ -104,11 +107,13 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
 fn warn(config: &Config) {
     for app in config.apps_of_this_process_alone() {
         say!(
-            "note  {app}.store: only this process sees what is kept in its data folder; serve {app} by one process"
+            "note  {app}.store: data in the data folder is visible to this process only; serve {app} from one process"
         );
     }
     if config.links.writes == Writes::Behind && !config.roles.contains(&Role::Worker) {
-        say!("note  roles: some other process must be a worker, or what is put is never stored");
+        say!(
+            "note  roles: links.writes = \"behind\" needs a process with the role \"worker\", or links are never stored"
+        );
     }
     if !is_web(config) {
         return;
@@ -118,7 +123,7 @@ fn warn(config: &Config) {
     }
     if config.links.anonymous_creation && !config.http.listen.ip().is_loopback() {
         say!(
-            "note  links.anonymous_creation is on: anybody who reaches {} can create links",
+            "note  links.anonymous_creation is on: every client that can reach {} can create links",
             config.http.listen
         );
     }

@@ -13,15 +13,15 @@ use super::{
 /// `lodge load …`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoadCommand {
-    /// Over the network, from any server.
+    /// Load over the network, against any server.
     #[command(flatten)]
     Server(Box<lodge_load::LoadCommand>),
-    /// Fill a data folder with accounts that share one password, and sign some of them in. No server may
-    /// run on it
+    /// Fill a data folder with accounts that share one password, and start sessions for some of them. Stop
+    /// the server first
     AccountsSeed(SeedOptions),
 }
 
-/// Puts load on a server; 1 if what it acknowledged is not there.
+/// Runs a load command. Returns exit code 1 if an acknowledged write is missing.
 pub(crate) fn run(command: &LoadCommand) -> Result<ExitCode> {
     match command {
         LoadCommand::Server(command) => {

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 pub(crate) mod admin;
 pub(crate) mod check;
@@ -15,7 +15,7 @@ use lodge_sqlite::OpenError;
 
 use crate::config::sources::BadConfig;
 
-/// 2: the data folder is in use. 78 (`EX_CONFIG`): the configuration. 1: anything else.
+/// Returns 2 if the data folder is in use, 78 (`EX_CONFIG`) for a configuration error, otherwise 1.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.is::<BadConfig>() {
         ExitCode::from(78)

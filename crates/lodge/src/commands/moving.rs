@@ -27,15 +27,15 @@ use crate::{
 /// `lodge move`.
 #[derive(Debug, Args)]
 pub(crate) struct MoveOptions {
-    /// The data folder to move. It is locked and stays as it is.
+    /// The data folder to move. It is locked during the move and not changed.
     #[arg(long, value_name = "FOLDER")]
     from: PathBuf,
-    /// The configuration file of the servers to come; without it, ./lodge.toml if there is one.
+    /// The configuration file of the new servers. [default: ./lodge.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-/// Moves, compares, and says what came of it; 1 if anything is different in the end.
+/// Copies, compares and reports. Returns exit code 1 if the copies differ.
 pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
     let config = sources::load(&ConfigOptions {
         config: options.config.clone(),
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
         bar.set_position(progress.done);
         bar.set_message(match progress.phase {
             Phase::Links => "links",
-            Phase::Outcomes => "outcomes of the last day",
+            Phase::Outcomes => "Idempotency-Keys of the last day",
             Phase::Comparing => "links compared",
         });
     };
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Only the embedded engine keeps accounts.
+/// Explains how to serve the accounts, which only the embedded engine can store.
 fn accounts_stay(folder: &Path) -> String {
     let folder = folder.display();
     format!(
@@ -81,7 +81,7 @@ fn accounts_stay(folder: &Path) -> String {
 fn check_store(store: LinkStore) -> Result<()> {
     ensure!(
         store == LinkStore::Cassandra,
-        "links.store must be \"cassandra\": the configuration names where the links are to go"
+        "links.store must be \"cassandra\": the configuration must describe the destination of the move"
     );
     Ok(())
 }
@@ -89,7 +89,7 @@ fn check_store(store: LinkStore) -> Result<()> {
 fn report(moved: &Moved, began: Instant) -> ExitCode {
     let Moved { extent, put_before, differences } = moved;
     if *put_before > 0 {
-        say!("{put_before} links were there already, from an earlier start");
+        say!("{put_before} links were already copied by an earlier run");
     }
     let Differences { shown, count } = differences;
     for difference in shown {
@@ -102,7 +102,7 @@ fn report(moved: &Moved, began: Instant) -> ExitCode {
     let verdict = if *count == 0 {
         "verified".to_owned()
     } else {
-        format!("NOT the same: {count} differences")
+        format!("NOT VERIFIED: {count} differences")
     };
     say!(
         "{} links, {} keys, {} clicks, {:.1} s, {verdict}",
@@ -114,12 +114,13 @@ fn report(moved: &Moved, began: Instant) -> ExitCode {
     if *count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// An operator may read the cause, which a caller may not.
+/// Includes the cause, which the operator may read but a caller may not.
 fn explained(error: Error) -> anyhow::Error {
     match error {
-        Error::Unavailable { cause, .. } => anyhow!(cause)
-            .context("the move broke off; start it again, and it goes on where it was"),
-        Error::Internal(cause) => anyhow!(cause).context("the move broke off"),
+        Error::Unavailable { cause, .. } => {
+            anyhow!(cause).context("the move was interrupted; run the command again to resume")
+        }
+        Error::Internal(cause) => anyhow!(cause).context("the move failed"),
         error => error.into(),
     }
 }

@@ -1,5 +1,5 @@
-//! What commands print. Whoever reads it may leave early, as `head` does: then there is nobody to print for,
-//! and the command ends without a word.
+//! Output of commands. A reader such as `head` may close the pipe early: the command then exits without an error
+//! message.
 
 use std::{
     fmt::Arguments,
@@ -7,36 +7,36 @@ use std::{
     process,
 };
 
-/// Problems with lines of a file that are printed; the others are counted.
+/// The number of problem lines printed; further problems are only counted.
 pub(super) const PROBLEMS_SHOWN: usize = 20;
 
-/// The exit code then, as a shell gives it for those that the system ends in that case.
+/// The exit code after a broken pipe, as a shell reports it for SIGPIPE (128 + 13).
 const READER_GONE: i32 = 141;
 
-/// Prints a line.
+/// Prints a line on standard output.
 macro_rules! say {
     ($($line:tt)*) => { $crate::commands::out::line(format_args!($($line)*)) };
 }
 
-/// Prints a line on standard error, if anybody reads it.
+/// Prints a line on standard error; write errors are ignored.
 macro_rules! complain {
     ($($line:tt)*) => { $crate::commands::out::line_of_errors(format_args!($($line)*)) };
 }
 
 pub(crate) use {complain, say};
 
-/// What [`say`] does.
+/// Implements [`say`].
 pub(crate) fn line(line: Arguments<'_>) {
     let printed = writeln!(io::stdout(), "{line}");
     printed.unwrap_or_else(|error| end(&error));
 }
 
-/// What [`complain`] does.
+/// Implements [`complain`].
 pub(crate) fn line_of_errors(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Standard output, for many lines.
+/// Standard output, locked for printing many lines.
 pub(crate) struct Out(StdoutLock<'static>);
 
 impl Out {
@@ -56,7 +56,7 @@ impl Write for Out {
     }
 }
 
-/// What is stored stays so: the folder's lock goes with the process.
+/// Exits without clean-up: stored data stays stored, and the process's exit releases the folder's lock.
 fn end(error: &io::Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
         process::exit(READER_GONE);

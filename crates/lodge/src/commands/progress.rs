@@ -1,9 +1,9 @@
-//! How far a command has come.
+//! Progress bars.
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on the terminal, if there is one.
+/// Returns a progress bar, which is drawn only on a terminal.
 pub(super) fn progress_bar(length: u64, template: &str) -> Result<ProgressBar> {
     Ok(ProgressBar::new(length).with_style(ProgressStyle::with_template(template)?))
 }

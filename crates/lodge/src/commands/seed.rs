@@ -28,54 +28,55 @@ use crate::{
     wiring,
 };
 
-/// Accounts that are written at once. Names come in no order, so that nearly every page of their index
-/// changes with each page of accounts: the larger the page, the fewer times each is written.
+/// Accounts per transaction. Names are in random order, so each transaction changes nearly every page of
+/// their index: the larger the transaction, the fewer times each page is written.
 const PAGE: u64 = 250_000;
 
-/// MiB of pages that the database keeps in memory meanwhile: the index of ten million names.
+/// The page cache during seeding, in MiB: it holds the index of ten million names.
 const PAGE_CACHE_MIB: u32 = 512;
 
-/// Sessions that begin at the same time, and so share a commit.
+/// Concurrent sign-ins, which share a commit.
 const SESSIONS_AT_ONCE: usize = 1_000;
 
-/// A page may find the write-ahead log full of the one before: so often it is tried again, after a pause.
+/// Attempts per transaction, and the pause between them: the previous transaction may have filled the
+/// write-ahead log.
 const TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The file that tells a folder that was made for load.
+/// The file that marks a data folder as seeded.
 const MARK: &str = "seeded";
 
-/// How often it is told how far it has come.
+/// The interval between progress lines on standard error.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 pub(crate) struct SeedOptions {
-    /// Accounts. Their names follow from their numbers; those that are there stay, so that what was broken
-    /// off can be started again
+    /// The number of accounts. Names are derived from numbers and existing accounts stay, so that an
+    /// interrupted run can be repeated
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=SEEDED_MAX))]
     users: u64,
-    /// The password of all of them: one hash, made once
+    /// The password of all accounts; it is hashed only once
     #[arg(long, value_name = "TEXT", default_value = SEED_PASSWORD)]
     password: String,
-    /// Sessions, each of another account, drawn at random
+    /// The number of sessions to start, each for a different, randomly drawn account
     #[arg(long, value_name = "N", default_value_t = 0, requires = "tokens")]
     sessions: u64,
-    /// The file to make with the sessions' tokens, one a line; only its owner may read it
+    /// The file to create with the session tokens, one per line, readable only by its owner
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The data folder: a new one, or one that was seeded before. Anybody knows the password of its accounts
+    /// The data folder: a new one, or one that was seeded before. Not for real accounts: the password is public
     #[arg(long, value_name = "FOLDER")]
     data: PathBuf,
 }
 
-/// Fills the folder.
+/// Seeds the data folder.
 pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     ensure!(
         options.sessions <= options.users,
-        "--sessions: each is of another account, so there can be as many as --users at most"
+        "--sessions must be at most --users: each session is for a different account"
     );
     let mut config = sources::load(&ConfigOptions {
         config: options.config.clone(),
@@ -92,7 +93,7 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
         runtime.block_on(opened(&config, async |accounts| users(accounts, options).await))?;
     let bytes = folder_bytes(&config.data)?;
     say!(
-        "{} accounts, {made} of them new; {bytes} bytes on disk, {} for each",
+        "{} accounts, {made} of them new; {bytes} bytes on disk, {} per account",
         options.users,
         bytes / options.users
     );
@@ -102,7 +103,7 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
             sessions(accounts, options, tokens).await
         }))?;
         say!(
-            "{} sessions; {} bytes on disk more",
+            "{} sessions; {} more bytes on disk",
             options.sessions,
             folder_bytes(&config.data)?.saturating_sub(bytes)
         );
@@ -110,34 +111,34 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says in a new folder that it is for load. What holds something else may be people's.
+/// Marks a new folder as seeded. Refuses any other folder, which may contain real accounts.
 fn mark(folder: &Path) -> Result<()> {
     let mark = folder.join(MARK);
     if mark.exists() {
         return Ok(());
     }
     let is_new = fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
-    ensure!(is_new, "--data {}: it was not seeded before, and is not empty", folder.display());
+    ensure!(is_new, "--data {}: not empty and not seeded before", folder.display());
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     Ok(fs::write(mark, "")?)
 }
 
-/// A new file that only its owner reads.
+/// Creates a file with mode 0600.
 fn private(file: &Path) -> Result<File> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
-    made.with_context(|| format!("{} cannot be made", file.display()))
+    made.with_context(|| format!("cannot create {}", file.display()))
 }
 
-/// Does something with the accounts of a folder, which is whole on the disk afterwards.
+/// Opens the folder, runs `work` on its accounts and closes the folder, so that all data is on disk.
 async fn opened<T>(config: &Config, work: impl AsyncFnOnce(&Accounts) -> Result<T>) -> Result<T> {
     let services = wiring::services(config).await?;
-    let accounts = services.accounts.clone().context("accounts are not kept here")?;
+    let accounts = services.accounts.clone().context("this process does not store accounts")?;
     let done = work(&accounts).await;
     services.engines.close().await.context("the data folder did not close cleanly")?;
     done
 }
 
-/// What the folder's files come to.
+/// Returns the total size of the folder's files, in bytes.
 fn folder_bytes(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for file in fs::read_dir(folder)? {
@@ -147,7 +148,7 @@ fn folder_bytes(folder: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Tells how far something has come: a bar at a terminal, and lines for whoever reads later.
+/// Reports progress: a bar on a terminal, and lines on standard error for a log.
 struct Told {
     what: &'static str,
     all: u64,
@@ -180,7 +181,7 @@ impl Told {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "it is told to people")]
+#[expect(clippy::cast_precision_loss, reason = "only displayed")]
 fn rate(count: u64, seconds: f64) -> f64 {
     count as f64 / seconds.max(0.001)
 }
@@ -189,7 +190,7 @@ fn name(number: u64) -> Result<Username> {
     Ok(Username::parse(&seeded_name(number))?)
 }
 
-/// Makes the accounts; how many were not there.
+/// Creates the accounts. Returns the number of new accounts.
 async fn users(accounts: &Accounts, options: &SeedOptions) -> Result<u64> {
     let password = Password::parse("password", options.password.clone())?;
     let hash = accounts.hash(password).await?;
@@ -204,7 +205,7 @@ async fn users(accounts: &Accounts, options: &SeedOptions) -> Result<u64> {
     Ok(made)
 }
 
-/// Makes one page of them; how many were not there.
+/// Creates one transaction's accounts. Returns the number of new accounts.
 async fn page(
     accounts: &Accounts,
     numbers: std::ops::Range<u64>,
@@ -226,7 +227,7 @@ fn account(number: u64, hash: &PasswordHash) -> Result<NewAccount> {
     Ok(NewAccount::new(name(number)?, Some(hash.clone()), SystemClock.now()))
 }
 
-/// Signs accounts in that are drawn at random, and writes down their tokens.
+/// Starts sessions for randomly drawn accounts, and writes their tokens.
 async fn sessions(
     accounts: &Accounts,
     options: &SeedOptions,
@@ -246,10 +247,10 @@ async fn sessions(
     Ok(tokens.flush()?)
 }
 
-/// Signs one account in; its token.
+/// Starts a session for one account. Returns its token.
 async fn session(accounts: &Accounts, number: u64) -> Result<String> {
     let name = name(number)?;
-    let account = accounts.user(&name).await.with_context(|| format!("{name} is not there"))?;
+    let account = accounts.user(&name).await.with_context(|| format!("no account {name}"))?;
     let begun = accounts.begin(account, EventKind::SignedIn, "lodge load").await?;
-    Ok(begun.with_context(|| format!("{name} cannot be signed in"))?.token)
+    Ok(begun.with_context(|| format!("cannot start a session for {name}"))?.token)
 }

@@ -12,17 +12,17 @@ use crate::{
     lifecycle, telemetry,
 };
 
-/// How long threads may take to end, when everything is stored.
+/// The timeout for threads to end, after all data is stored.
 const LAST_THREADS: Duration = Duration::from_secs(1);
 
-/// Serves until a signal.
+/// Serves until SIGTERM or SIGINT.
 pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let config = sources::load(options)?;
     let _logs = telemetry::start_logs(&config.log).context(BadConfig)?;
     let metrics = telemetry::start_metrics()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(lifecycle::serve(config, metrics));
-    // Where a disk does not answer, a thread still waits for it; nobody else does any more.
+    // A thread may still wait for an unresponsive disk; the process does not.
     runtime.shutdown_timeout(LAST_THREADS);
     served?;
     Ok(ExitCode::SUCCESS)

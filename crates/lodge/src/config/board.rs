@@ -1,4 +1,4 @@
-//! The settings about the message board.
+//! The settings of the message board.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The scaled-out engines: where they are, and how to sign in to them.
+//! The settings of Cassandra, Redis and RabbitMQ.
 
 use std::path::PathBuf;
 
@@ -44,14 +44,14 @@ pub(crate) struct RabbitmqConfig {
     pub(crate) tls: bool,
     pub(crate) ca_file: PathBuf,
     pub(crate) copies: u8,
-    /// Links that may wait in the queue.
+    /// The maximum number of links in the queue.
     pub(crate) queue_max: u32,
-    /// Links that a worker stores at once.
+    /// Concurrent writes per worker.
     pub(crate) store_at_once: u8,
 }
 
 impl RedisConfig {
-    /// Whether there is to be one.
+    /// Returns whether Redis is configured.
     pub(crate) fn is_used(&self) -> bool {
         !self.sentinels.is_empty()
     }
@@ -62,12 +62,12 @@ pub(super) fn check(config: &Config) -> Result<()> {
         LinkStore::Cassandra => check_cassandra(&config.cassandra)?,
         LinkStore::Sqlite if config.redis.is_used() => {
             bail!(
-                "redis.sentinels: Redis holds copies of what Cassandra has; it needs links.store = \"cassandra\""
+                "redis.sentinels requires links.store = \"cassandra\": Redis caches the links of Cassandra"
             );
         }
         LinkStore::Sqlite if !config.cassandra.nodes.is_empty() => {
             bail!(
-                "cassandra.nodes: Cassandra keeps links only with links.store = \"cassandra\"; without it they are kept in the data folder"
+                "cassandra.nodes requires links.store = \"cassandra\"; with \"sqlite\" links are in the data folder"
             );
         }
         LinkStore::Sqlite => {}
@@ -78,29 +78,32 @@ pub(super) fn check(config: &Config) -> Result<()> {
 
 fn check_cassandra(config: &CassandraConfig) -> Result<()> {
     if config.nodes.is_empty() {
-        bail!("cassandra.nodes must name at least one node, such as \"10.0.0.1:9042\"");
+        bail!("cassandra.nodes must list at least one node, such as \"10.0.0.1:9042\"");
     }
     let is_word = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !(1..=48).contains(&config.keyspace.len()) || !is_word(&config.keyspace) {
-        bail!("cassandra.keyspace must be 1 to 48 letters, digits and underscores");
+        let keyspace = &config.keyspace;
+        bail!(
+            "cassandra.keyspace must be 1 to 48 letters, digits and underscores, not {keyspace:?}"
+        );
     }
-    ensure!(config.copies > 0, "cassandra.copies must be at least 1");
+    ensure!(config.copies > 0, "cassandra.copies must be at least 1, not 0");
     if config.username.is_empty() != config.password_file.as_os_str().is_empty() {
-        bail!("cassandra.username and cassandra.password_file are of use only together");
+        bail!("cassandra.username and cassandra.password_file must be set together");
     }
     if !config.tls && !config.ca_file.as_os_str().is_empty() {
-        bail!("cassandra.ca_file is of no use without cassandra.tls = true");
+        bail!("cassandra.ca_file requires cassandra.tls = true");
     }
     Ok(())
 }
 
 fn check_redis(config: &RedisConfig) -> Result<()> {
     if config.is_used() && config.masters.is_empty() {
-        bail!("redis.masters must name at least one master, as the sentinels call it");
+        bail!("redis.masters must list at least one master by its name in Sentinel");
     }
-    ensure!(config.deadline_ms > 0, "redis.deadline_ms must be at least 1");
+    ensure!(config.deadline_ms > 0, "redis.deadline_ms must be at least 1, not 0");
     if !config.tls && !config.ca_file.as_os_str().is_empty() {
-        bail!("redis.ca_file is of no use without redis.tls = true");
+        bail!("redis.ca_file requires redis.tls = true");
     }
     Ok(())
 }
@@ -111,17 +114,17 @@ fn check_writes(config: &Config) -> Result<()> {
     }
     ensure!(
         config.links.mode == Mode::Replace,
-        "links.writes = \"behind\" needs links.mode = \"replace\": who came first is decided in the store"
+        "links.writes = \"behind\" requires links.mode = \"replace\": in claim mode the store decides each claim"
     );
     if !config.redis.is_used() || config.rabbitmq.nodes.is_empty() {
-        bail!("links.writes = \"behind\" needs redis.sentinels and rabbitmq.nodes");
+        bail!("links.writes = \"behind\" requires redis.sentinels and rabbitmq.nodes");
     }
     let rabbitmq = &config.rabbitmq;
-    ensure!(rabbitmq.copies > 0, "rabbitmq.copies must be at least 1");
-    ensure!(rabbitmq.queue_max > 0, "rabbitmq.queue_max must be at least 1");
-    ensure!(rabbitmq.store_at_once > 0, "rabbitmq.store_at_once must be at least 1");
+    ensure!(rabbitmq.copies > 0, "rabbitmq.copies must be at least 1, not 0");
+    ensure!(rabbitmq.queue_max > 0, "rabbitmq.queue_max must be at least 1, not 0");
+    ensure!(rabbitmq.store_at_once > 0, "rabbitmq.store_at_once must be at least 1, not 0");
     if !rabbitmq.tls && !rabbitmq.ca_file.as_os_str().is_empty() {
-        bail!("rabbitmq.ca_file is of no use without rabbitmq.tls = true");
+        bail!("rabbitmq.ca_file requires rabbitmq.tls = true");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The configuration: one TOML file, each of its keys also an environment variable, both documented
-//! with unit and default in `docs/lodge.toml`, from which the defaults are read. It is whole and checked
-//! before anything is opened.
+//! The configuration: one TOML file, in which each key is also an environment variable. `docs/lodge.toml`
+//! documents each key with its unit and defines the defaults. The configuration is read and checked completely
+//! before any file or port is opened.
 
 mod accounts;
 mod board;
@@ -35,51 +35,52 @@ pub(crate) enum App {
     Accounts,
     /// Lift rides.
     Rides,
-    /// The message board, which brings accounts.
+    /// The message board; also enables accounts.
     Board,
 }
 
-/// What this process does.
+/// A role of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
-    /// Answers the public.
+    /// Serves HTTP to the public.
     Web,
-    /// Keeps accounts, for itself and for those that answer the public.
+    /// Stores accounts, for itself and for web processes.
     Accounts,
-    /// Stores what waits in queues.
+    /// Drains queues into the store.
     Worker,
 }
 
 impl Config {
-    /// Whether this process answers the public for accounts.
+    /// Returns whether this process serves accounts over HTTP.
     pub(crate) fn answers_for_accounts(&self) -> bool {
         self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Web)
     }
 
-    /// Whether this process answers the public for rides, which it then keeps.
+    /// Returns whether this process serves rides over HTTP, and so stores them.
     pub(crate) fn answers_for_rides(&self) -> bool {
         self.apps.contains(&App::Rides) && self.roles.contains(&Role::Web)
     }
 
-    /// Whether this process answers the public for the board, which it then keeps.
+    /// Returns whether this process serves the board over HTTP, and so stores it.
     pub(crate) fn answers_for_board(&self) -> bool {
         self.apps.contains(&App::Board) && self.roles.contains(&Role::Web)
     }
 
-    /// Whether this process makes or stores links that are kept there.
+    /// Returns whether this process reads or writes links in `store`.
     pub(crate) fn has_links_on(&self, store: LinkStore) -> bool {
         let has_links = self.apps.contains(&App::Links)
             && self.roles.iter().any(|role| matches!(role, Role::Web | Role::Worker));
         has_links && self.links.store == store
     }
 
-    /// Whether links are in a cluster that this process has nothing to do with.
+    /// Returns whether links are in a cluster that this process does not use.
     pub(crate) fn has_links_elsewhere(&self) -> bool {
         self.links.store == LinkStore::Cassandra && !self.has_links_on(LinkStore::Cassandra)
     }
 
-    /// The apps whose data other processes that serve the same links do not see.
+    /// Returns the apps whose data is only in this process's data folder, although other processes serve the same
+    /// links.
     pub(crate) fn apps_of_this_process_alone(&self) -> Vec<&'static str> {
         let is_shared = self.has_links_on(LinkStore::Cassandra);
         let alone = [
@@ -90,8 +91,8 @@ impl Config {
         alone.into_iter().filter(|(_, is_kept)| is_shared && *is_kept).map(|(app, _)| app).collect()
     }
 
-    /// Whether this process keeps an app's data in the data folder: links, unless they are elsewhere or
-    /// not served, and each other app that it keeps.
+    /// Returns whether this process opens the database in the data folder. Links are in it unless this process
+    /// uses Cassandra; each other app is in it if this process stores that app on SQLite.
     pub(crate) fn keeps_in_folder(&self) -> bool {
         !self.has_links_on(LinkStore::Cassandra)
             || (self.keeps_accounts() && self.accounts.store == AppStore::Sqlite)
@@ -99,13 +100,13 @@ impl Config {
             || (self.answers_for_board() && self.board.store == AppStore::Sqlite)
     }
 
-    /// Whether this process keeps accounts.
+    /// Returns whether this process stores accounts.
     pub(crate) fn keeps_accounts(&self) -> bool {
         self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Accounts)
     }
 }
 
-/// Everything that an operator decides. What each key means is said in `docs/lodge.toml`.
+/// All settings. `docs/lodge.toml` documents each key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
@@ -149,7 +150,7 @@ pub(crate) struct Ops {
 #[serde(deny_unknown_fields)]
 #[expect(
     clippy::struct_field_names,
-    reason = "they are the names of settings, which say their unit"
+    reason = "the fields are settings, whose names end in the unit"
 )]
 pub(crate) struct Limits {
     pub(crate) creations_per_minute: u32,
@@ -207,13 +208,13 @@ pub(crate) struct AccountsConfig {
     pub(crate) picture_kib_max: usize,
 }
 
-/// When a write is in the store.
+/// How a PUT in replace mode reaches the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Writes {
-    /// Before it is acknowledged.
+    /// Write-through: stored before it is acknowledged.
     Through,
-    /// A little later.
+    /// Write-behind: acknowledged by RabbitMQ and Redis, stored by a worker.
     Behind,
 }
 
@@ -233,12 +234,12 @@ pub(crate) struct PasswordsConfig {
     pub(crate) queue_max: usize,
 }
 
-/// Every setting with its default, as operators read it.
+/// The documented configuration file: every setting with its default.
 const DOCUMENTED: &str = include_str!("../../../../docs/lodge.toml");
 
 impl Default for Config {
     fn default() -> Self {
-        toml::from_str(DOCUMENTED).expect("docs/lodge.toml has every key, as a test sees")
+        toml::from_str(DOCUMENTED).expect("a test checks that docs/lodge.toml has every key")
     }
 }
 

@@ -1,4 +1,4 @@
-//! What of the configuration can be said on the command line.
+//! Settings that the command line can override.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -6,25 +6,25 @@ use clap::Args;
 
 use super::{App, Role};
 
-/// Where the configuration comes from: this, over the environment, over the file, over the defaults.
+/// Command-line options. They override the environment, which overrides the file, which overrides the defaults.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ConfigOptions {
-    /// The configuration file; without it, ./lodge.toml if there is one. [env: `LODGE_CONFIG`]
+    /// The configuration file. [default: ./lodge.toml, if it exists] [env: `LODGE_CONFIG`]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The data folder. [default: ./lodge-data]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
-    /// Where to listen for the public. [default: 127.0.0.1:8080]
+    /// The address of the public HTTP listener. [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Where to listen for metrics and health checks. [default: 127.0.0.1:9090]
+    /// The address of the listener for metrics and health checks. [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) ops_listen: Option<SocketAddr>,
-    /// The apps to run, between commas. [default: all]
+    /// The apps to serve, separated by commas. [default: all]
     #[arg(long, value_delimiter = ',', value_name = "APP")]
     pub(crate) apps: Option<Vec<App>>,
-    /// What this process does; can be given more than once. [default: all of them]
+    /// The roles of this process, separated by commas; can be repeated. [default: all]
     #[arg(long = "role", value_delimiter = ',', value_name = "ROLE")]
     pub(crate) roles: Option<Vec<Role>>,
 }

@@ -1,4 +1,4 @@
-//! The providers that people can sign in by.
+//! The settings of identity providers.
 
 use std::{collections::HashSet, path::PathBuf};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Config, Role};
 
-/// The longest title, in characters.
+/// The maximum length of a title, in characters.
 const TITLE_MAX: usize = 40;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,12 +49,12 @@ impl Default for ProviderConfig {
 }
 
 impl ProviderConfig {
-    /// What people read.
+    /// The name on the sign-in page.
     pub(crate) fn title(&self) -> &str {
         if self.title.is_empty() { &self.name } else { &self.title }
     }
 
-    /// Whether its endpoints are set by hand.
+    /// Returns whether the provider is plain OAuth 2 with configured endpoints, without OpenID Connect discovery.
     pub(crate) fn is_plain(&self) -> bool {
         !self.authorization_url.is_empty()
     }
@@ -75,14 +75,14 @@ pub(super) fn check(config: &Config) -> Result<()> {
         let key = format!("accounts.providers[{place}]");
         check_one(&key, provider)?;
         if !names.insert(&provider.name) {
-            bail!("{key}.name: {:?} is the name of another provider", provider.name);
+            bail!("{key}.name: {:?} is already the name of another provider", provider.name);
         }
-        ensure!(issuers.insert(&provider.issuer), "{key}.issuer: another provider has the same");
+        ensure!(issuers.insert(&provider.issuer), "{key}.issuer must be unique among providers");
     }
     let is_elsewhere = |provider: &ProviderConfig| !is_on_this_machine(&provider.issuer);
     let sends_away = config.roles.contains(&Role::Web) && providers.iter().any(is_elsewhere);
     if sends_away && config.public_url.is_empty() {
-        bail!("accounts.providers needs public_url: there people come back to");
+        bail!("accounts.providers requires public_url: providers redirect browsers back to it");
     }
     Ok(())
 }
@@ -92,35 +92,36 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
         bail!("{key}.name: {error}");
     }
     if provider.title.chars().count() > TITLE_MAX || provider.title.chars().any(char::is_control) {
-        bail!("{key}.title must be at most {TITLE_MAX} characters");
+        bail!("{key}.title must be at most {TITLE_MAX} characters, without control characters");
     }
     if !may_be_asked(&provider.issuer) {
-        bail!("{key}.issuer must be a URL of https, such as \"https://id.example.org\"");
+        let issuer = &provider.issuer;
+        bail!("{key}.issuer must be an https URL, not {issuer:?}");
     }
     ensure!(
         !provider.client_id.is_empty(),
-        "{key}.client_id must be what the provider knows us by"
+        "{key}.client_id must be the client id that the provider issued, not empty"
     );
     if provider.scopes.iter().any(|scope| scope.is_empty() || scope.contains(char::is_whitespace)) {
-        bail!("{key}.scopes must be words");
+        bail!("{key}.scopes must be a list of words without spaces, such as [\"profile\"]");
     }
     let given = provider.endpoints().map(|(_, url)| !url.is_empty());
     if given.contains(&true) && given.contains(&false) {
-        bail!("{key}: authorization_url, token_url and userinfo_url are of use only together");
+        bail!("{key}: authorization_url, token_url and userinfo_url must be set together");
     }
     if !provider.is_plain() {
         return check_described(key, provider);
     }
     for (name, url) in provider.endpoints() {
         if !may_be_asked_of(&provider.issuer, url) {
-            bail!("{key}.{name} must be a URL of https");
+            bail!("{key}.{name} must be an https URL, not {url:?}");
         }
     }
-    ensure!(!provider.subject_field.is_empty(), "{key}.subject_field must name a field");
+    ensure!(!provider.subject_field.is_empty(), "{key}.subject_field must not be empty");
     Ok(())
 }
 
-/// Of a provider that describes itself nothing is set that would not be looked at.
+/// Refuses settings that an OpenID Connect provider with discovery would ignore.
 fn check_described(key: &str, provider: &ProviderConfig) -> Result<()> {
     let standard = ProviderConfig::default();
     for (name, is_set) in [
@@ -129,7 +130,7 @@ fn check_described(key: &str, provider: &ProviderConfig) -> Result<()> {
         ("secret_in_body", provider.secret_in_body),
     ] {
         if is_set {
-            bail!("{key}.{name} is of use only with authorization_url, token_url and userinfo_url");
+            bail!("{key}.{name} requires authorization_url, token_url and userinfo_url");
         }
     }
     Ok(())
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_cannot_be_is_refused_by_its_place() {
+    fn an_invalid_provider_is_refused_by_its_index() {
         let url = || "https://id.example.org/x".to_owned();
         let plain = ProviderConfig {
             authorization_url: url(),
@@ -181,7 +182,7 @@ mod tests {
             ProviderConfig { subject_field: "id".to_owned(), ..sound() },
             ProviderConfig { name_field: "login".to_owned(), ..sound() },
             ProviderConfig { secret_in_body: true, ..sound() },
-            // Twice the same name, then twice the same issuer.
+            // A duplicate name, then a duplicate issuer.
             ProviderConfig { issuer: url(), ..sound() },
             ProviderConfig { name: "other".to_owned(), ..sound() },
         ];
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_sent_away_from_this_machine_comes_back_to_one_place() {
+    fn a_remote_provider_requires_a_public_url() {
         let here = ProviderConfig { issuer: "http://127.0.0.1:3000".to_owned(), ..sound() };
         let mut config = Config::default();
         for (issuer, needs_it) in [(sound(), true), (here, false)] {
@@ -205,7 +206,7 @@ mod tests {
         }
         config.accounts.providers = vec![sound()];
         config.roles = vec![Role::Accounts];
-        assert!(check(&config).is_ok(), "others send people away");
+        assert!(check(&config).is_ok(), "only web processes redirect to providers");
         config = Config { public_url: "https://go.example.org".to_owned(), ..Config::default() };
         config.accounts.providers = vec![sound()];
         assert!(check(&config).is_ok());

@@ -1,4 +1,4 @@
-//! The settings about lift rides, and what they have to be to each other.
+//! The settings of lift rides.
 
 use std::collections::HashSet;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::stores::AppStore;
 
-/// The longest name of a resort or a lift, in characters.
+/// The maximum length of the name of a resort or a lift, in characters.
 const NAME_MAX: usize = 64;
 
-/// The most events a second that can be told apart from no limit.
+/// The highest rate limit, in events per second, that differs measurably from no limit.
 const EVENTS_PER_SECOND_MAX: u32 = 1_000_000;
 
-/// Days of a season, and minutes of a day.
+/// The maximum days of a season and minutes of a day.
 const DAYS_MAX: u16 = 366;
 const MINUTES_MAX: u16 = 1440;
 
-/// The last season that is written with four digits.
+/// The last season with four digits.
 const SEASON_MAX: u16 = 9999;
 
-/// The most skiers whose numbers are printed on passes.
+/// The maximum skier number that fits on a pass.
 const SKIERS_MAX: u32 = 100_000_000;
 
-/// Resorts, lifts of one, and lifts of all together: these are in memory, and in one answer.
+/// The maximum number of resorts, of lifts per resort, and of lifts in total: they are in memory and in one response.
 const RESORTS_MAX: usize = 1_000;
 const LIFTS_MAX: u16 = 1_000;
 const LIFTS_IN_ALL_MAX: usize = 50_000;
@@ -62,13 +62,15 @@ pub(crate) struct LiftConfig {
 }
 
 pub(super) fn check(rides: &RidesConfig) -> Result<()> {
-    if rides.events_per_second > EVENTS_PER_SECOND_MAX {
-        bail!("rides.events_per_second must be {EVENTS_PER_SECOND_MAX} or less; 0 is no limit");
+    let rate = rides.events_per_second;
+    if rate > EVENTS_PER_SECOND_MAX {
+        bail!("rides.events_per_second must be from 0 to {EVENTS_PER_SECOND_MAX}, not {rate}");
     }
     let [first, last] = rides.seasons;
     if first == 0 || first > last || last > SEASON_MAX {
         bail!(
-            "rides.seasons must be the first season and the last one, from 1 to {SEASON_MAX}, such as [2020, 2030]"
+            "rides.seasons must be the first and the last season, from 1 to {SEASON_MAX}, such as [2020, 2030], \
+             not [{first}, {last}]"
         );
     }
     let most = [
@@ -77,11 +79,11 @@ pub(super) fn check(rides: &RidesConfig) -> Result<()> {
         ("skiers_max", rides.skiers_max, SKIERS_MAX),
         ("lifts_max", u32::from(rides.lifts_max), u32::from(LIFTS_MAX)),
     ];
-    if let Some((key, _, most)) = most.iter().find(|(_, value, most)| !(1..=*most).contains(value))
-    {
-        bail!("rides.{key} must be from 1 to {most}");
+    let wrong = most.iter().find(|(_, value, most)| !(1..=*most).contains(value));
+    if let Some((key, value, most)) = wrong {
+        bail!("rides.{key} must be from 1 to {most}, not {value}");
     }
-    ensure!(rides.unwritten_max > 0, "rides.unwritten_max must be at least 1");
+    ensure!(rides.unwritten_max > 0, "rides.unwritten_max must be at least 1, not 0");
     check_resorts(&rides.resorts)?;
     let lifts = rides.resorts.iter().map(|resort| match resort.lifts.len() {
         0 => usize::from(rides.lifts_max),
@@ -89,14 +91,14 @@ pub(super) fn check(rides: &RidesConfig) -> Result<()> {
     });
     let lifts: usize = lifts.sum();
     if lifts > LIFTS_IN_ALL_MAX {
-        bail!("rides.resorts have {lifts} lifts together, and may have {LIFTS_IN_ALL_MAX}");
+        bail!("rides.resorts must have at most {LIFTS_IN_ALL_MAX} lifts in total, not {lifts}");
     }
     Ok(())
 }
 
 fn check_resorts(resorts: &[ResortConfig]) -> Result<()> {
     if !(1..=RESORTS_MAX).contains(&resorts.len()) {
-        bail!("rides.resorts must name 1 to {RESORTS_MAX} resorts");
+        bail!("rides.resorts must list 1 to {RESORTS_MAX} resorts, not {}", resorts.len());
     }
     let mut ids = HashSet::new();
     for (place, resort) in resorts.iter().enumerate() {
@@ -104,7 +106,7 @@ fn check_resorts(resorts: &[ResortConfig]) -> Result<()> {
         check_id(&key, resort.id, &mut ids)?;
         check_name(&key, &resort.name)?;
         if resort.lifts.len() > usize::from(LIFTS_MAX) {
-            bail!("{key}.lifts may be at most {LIFTS_MAX}");
+            bail!("{key}.lifts must list at most {LIFTS_MAX} lifts, not {}", resort.lifts.len());
         }
         let mut ids = HashSet::new();
         for (place, lift) in resort.lifts.iter().enumerate() {
@@ -119,8 +121,8 @@ fn check_resorts(resorts: &[ResortConfig]) -> Result<()> {
 }
 
 fn check_id(key: &str, id: u16, others: &mut HashSet<u16>) -> Result<()> {
-    ensure!(id > 0, "{key}.id must be at least 1");
-    ensure!(others.insert(id), "{key}.id: {id} is the id of another one");
+    ensure!(id > 0, "{key}.id must be at least 1, not 0");
+    ensure!(others.insert(id), "{key}.id must be unique; {id} is used twice");
     Ok(())
 }
 
@@ -129,7 +131,7 @@ fn check_name(key: &str, name: &str) -> Result<()> {
         || name.chars().count() > NAME_MAX
         || name.chars().any(char::is_control)
     {
-        bail!("{key}.name must be 1 to {NAME_MAX} characters");
+        bail!("{key}.name must be 1 to {NAME_MAX} printable characters, not {name:?}");
     }
     Ok(())
 }
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named_by_its_key() {
+    fn an_invalid_value_is_named_by_its_key() {
         let long = format!("resorts = [{{ id = 1, name = \"{}\" }}]", "x".repeat(65));
         for (toml, key) in [
             ("events_per_second = 4000000000", "rides.events_per_second"),
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_resorts_and_lifts_are_taken_than_fit_into_one_answer() {
+    fn resorts_and_lifts_are_limited_to_what_fits_in_one_response() {
         let resorts = |count: u16, lifts: &str| {
             let resort = |id| format!("{{ id = {id}, name = \"x\"{lifts} }}");
             format!("resorts = [{}]", (1..=count).map(resort).collect::<Vec<_>>().join(", "))
@@ -205,13 +207,13 @@ mod tests {
             format!(", lifts = [{}]", (1..=count).map(lift).collect::<Vec<_>>().join(", "))
         };
         for (toml, said) in [
-            (resorts(1_001, ""), "rides.resorts must name 1 to 1000 resorts"),
-            (resorts(1, &lifts(1_001)), "rides.resorts[0].lifts may be at most 1000"),
-            (resorts(51, &lifts(1_000)), "rides.resorts have 51000 lifts together"),
-            (format!("lifts_max = 60\n{}", resorts(1_000, "")), "rides.resorts have 60000 lifts"),
+            (resorts(1_001, ""), "rides.resorts must list 1 to 1000 resorts"),
+            (resorts(1, &lifts(1_001)), "rides.resorts[0].lifts must list at most 1000"),
+            (resorts(51, &lifts(1_000)), "lifts in total, not 51000"),
+            (format!("lifts_max = 60\n{}", resorts(1_000, "")), "lifts in total, not 60000"),
         ] {
             let error = refused(&toml);
-            assert!(error.starts_with(said), "{said}: {error}");
+            assert!(error.contains(said), "{said}: {error}");
         }
         let most = format!("lifts_max = 50\n{}", resorts(1_000, ""));
         checked(&most).unwrap();

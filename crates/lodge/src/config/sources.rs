@@ -1,4 +1,4 @@
-//! Where the configuration comes from, and what is wrong with it.
+//! Reads the configuration from its sources and checks it.
 
 use std::{env, ffi::OsString, fs, path::Path};
 
@@ -11,21 +11,21 @@ use super::{
     App, Config, Role, accounts, engines, options::ConfigOptions, rides, stores::LinkStore,
 };
 
-/// The file that is read if none is named.
+/// The configuration file that is read if no other is named.
 const DEFAULT_FILE: &str = "lodge.toml";
 
-/// The variable that names the file.
+/// The environment variable that names the configuration file.
 const FILE_VARIABLE: &str = "LODGE_CONFIG";
 
-/// What every variable starts with.
+/// The prefix of all environment variables.
 const PREFIX: &str = "LODGE_";
 
-/// A configuration that cannot be used. The binary exits with 78 (`EX_CONFIG`) on it.
+/// An invalid configuration, on which the process exits with 78 (`EX_CONFIG`).
 #[derive(Debug, thiserror::Error)]
-#[error("the configuration is not usable")]
+#[error("invalid configuration")]
 pub(crate) struct BadConfig;
 
-/// Reads defaults, file, environment and command line, each over the one before.
+/// Reads defaults, file, environment and command line; each overrides the one before.
 pub(crate) fn load(options: &ConfigOptions) -> Result<Config> {
     read(options, env::vars_os()).context(BadConfig)
 }
@@ -60,9 +60,9 @@ fn read(
         config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
         if config.keeps_accounts() && config.roles.contains(&Role::Web) {
             bail!(
-                "apps must be named beside links.store = \"cassandra\": \"accounts\", \"rides\" and \
-                 \"board\" would be kept in the data folder of this process, which other processes that \
-                 serve the same links do not see"
+                "apps must be set explicitly with links.store = \"cassandra\": \"accounts\", \"rides\" and \
+                 \"board\" would be stored in the data folder of this process, which other processes with \
+                 the same links cannot read"
             );
         }
     }
@@ -73,14 +73,14 @@ fn read(
     Ok(config)
 }
 
-/// The variables that are meant for Lodge. What others hold, text or not, is no business of ours.
+/// Returns the variables with Lodge's prefix. Other variables are ignored, even if they are not UTF-8.
 fn ours(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<(String, String)>> {
     variables
-        // A name that is not UTF-8 becomes one that no setting has, and is refused as such.
+        // A name that is not UTF-8 becomes one that matches no setting, and is refused as unknown.
         .map(|(name, text)| (name.to_string_lossy().into_owned(), text))
         .filter(|(name, _)| name.starts_with(PREFIX))
         .map(|(name, text)| {
-            let text = text.into_string().map_err(|_| anyhow!("{name} is not UTF-8"));
+            let text = text.into_string().map_err(|_| anyhow!("{name} is not valid UTF-8"));
             text.map(|text| (name, text))
         })
         .collect()
@@ -88,11 +88,11 @@ fn ours(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<(St
 
 fn read_file(file: &Path) -> Result<Table> {
     let text =
-        fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    text.parse().with_context(|| format!("{} is not TOML", file.display()))
+        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    text.parse().with_context(|| format!("{} is not valid TOML", file.display()))
 }
 
-/// Puts what is given in the place of what there is.
+/// Overrides `settings` with the values of `given`, recursively.
 pub(super) fn merge(settings: &mut Table, given: Table) {
     for (name, value) in given {
         match (settings.get_mut(&name), value) {
@@ -102,7 +102,7 @@ pub(super) fn merge(settings: &mut Table, given: Table) {
     }
 }
 
-/// Every key as `section.key`, with its value.
+/// Returns every key as `section.key`, with its value.
 fn keys_of(table: &Table) -> Vec<(String, Value)> {
     let keys = table.iter().flat_map(|(name, value)| match value {
         Value::Table(section) => {
@@ -118,34 +118,34 @@ fn refuse_unknown(given: &Table, known: &[(String, Value)]) -> Result<()> {
     for (key, _) in keys_of(given) {
         if !known.iter().any(|(known, _)| *known == key) {
             let nearest = nearest(&key, known.iter().map(|(known, _)| known.as_str()));
-            bail!("there is no setting {key}; the nearest is {nearest}");
+            bail!("unknown setting {key}; did you mean {nearest}?");
         }
     }
     Ok(())
 }
 
-/// `http.listen` is `LODGE_HTTP_LISTEN`.
+/// Returns the environment variable of a key: `LODGE_HTTP_LISTEN` for `http.listen`.
 fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-/// What a variable says, as the file would say it.
+/// Converts an environment variable to the equivalent TOML. The type follows from the default value.
 fn of_variable(keys: &[(String, Value)], name: &str, text: &str) -> Result<Table> {
     let Some((key, default)) = keys.iter().find(|(key, _)| variable(key) == name) else {
         let names: Vec<String> = keys.iter().map(|(key, _)| variable(key)).collect();
         let nearest = nearest(name, names.iter().map(String::as_str));
-        bail!("there is no setting {name}; the nearest is {nearest}");
+        bail!("unknown setting {name}; did you mean {nearest}?");
     };
     let value = match default {
         Value::String(_) => Value::String(text.to_owned()),
         Value::Array(items) => toml_array(text)
             .or_else(|| list(text, items))
-            .with_context(|| format!("{name} must be whole numbers with commas between them"))?,
+            .with_context(|| format!("{name} must be whole numbers separated by commas"))?,
         _ => format!("value = {text}")
             .parse::<Table>()
             .ok()
             .and_then(|table| table.get("value").cloned())
-            .with_context(|| format!("{name} must be {}", kind_of(default)))?,
+            .with_context(|| format!("{name} must be {}, not {text:?}", kind_of(default)))?,
     };
     let table = |name: &str, value: Value| Table::from_iter([(name.to_owned(), value)]);
     Ok(match key.split_once('.') {
@@ -154,7 +154,8 @@ fn of_variable(keys: &[(String, Value)], name: &str, text: &str) -> Result<Table
     })
 }
 
-/// What stands between commas: numbers, where those of the default are; `None` if one of them is none.
+/// Parses a comma-separated list: of integers if the default has integers, otherwise of strings. Returns `None` if
+/// an item is not an integer.
 fn list(text: &str, default: &[Value]) -> Option<Value> {
     let numbers = matches!(default.first(), Some(Value::Integer(_)));
     let item = |item: &str| {
@@ -164,19 +165,20 @@ fn list(text: &str, default: &[Value]) -> Option<Value> {
     text.split(',').map(|text| item(text.trim())).collect::<Option<_>>().map(Value::Array)
 }
 
-/// An array as TOML has it; the others are plain, with commas, and may begin with a bracket as addresses do.
+/// Parses a TOML array. Returns `None` for other text: a comma-separated list may also begin with a bracket, as an
+/// IPv6 address does.
 fn toml_array(text: &str) -> Option<Value> {
     let table: Table = format!("value = {text}").parse().ok()?;
     table.get("value").filter(|value| value.is_array()).cloned()
 }
 
-/// What a value is, for a message.
+/// Returns the type of a value, for an error message.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Integer(_) => "a whole number",
         Value::Boolean(_) => "true or false",
         Value::Float(_) => "a number",
-        _ => "like its default",
+        _ => "of the same type as its default",
     }
 }
 
@@ -213,7 +215,7 @@ fn check(config: &Config) -> Result<()> {
         bail!("public_url must be a URL such as https://go.example.org, not {url:?}");
     }
     if url.matches('/').count() > 2 {
-        bail!("public_url must name a host alone, without a path or a last slash");
+        bail!("public_url must have neither a path nor a trailing slash, not {url:?}");
     }
     let positive = [
         ("http.connections_max", config.http.connections_max as u64),
@@ -229,16 +231,17 @@ fn check(config: &Config) -> Result<()> {
         ("passwords.queue_max", config.passwords.queue_max as u64),
     ];
     if let Some((key, _)) = positive.iter().find(|(_, value)| *value == 0) {
-        bail!("{key} must be at least 1");
+        bail!("{key} must be at least 1, not 0");
     }
-    ensure!(!config.data.as_os_str().is_empty(), "data must name a folder");
+    ensure!(!config.data.as_os_str().is_empty(), "data must name a folder, not be empty");
     if config.http.listen == config.ops.listen && config.http.listen.port() != 0 {
-        bail!("http.listen and ops.listen must be two addresses");
+        bail!("http.listen and ops.listen must differ; both are {}", config.http.listen);
     }
     engines::check(config)?;
     accounts::check(config)?;
     rides::check(&config.rides)?;
-    EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
+    EnvFilter::try_new(&config.log.filter)
+        .with_context(|| format!("log.filter cannot be parsed: {:?}", config.log.filter))?;
     ensure!(!config.apps.is_empty(), "apps must name at least one app");
     ensure!(!config.roles.is_empty(), "roles must name at least one role");
     Ok(())
@@ -257,13 +260,13 @@ mod tests {
         )
     }
 
-    /// What is said of a configuration that is refused.
+    /// Returns the error of an invalid configuration.
     fn refused(variables: &[(&str, &str)]) -> String {
         format!("{:#}", with(variables).unwrap_err())
     }
 
     #[test]
-    fn what_is_not_utf_8_is_an_error_in_a_variable_of_ours_alone() {
+    fn invalid_utf_8_is_an_error_only_in_variables_of_lodge() {
         let not_utf_8 = |start: &str| OsString::from_vec([start.as_bytes(), b"\xff"].concat());
         let with = |name: OsString, text: OsString| {
             read(&ConfigOptions::default(), std::iter::once((name, text)))
@@ -272,10 +275,11 @@ mod tests {
         assert!(with(not_utf_8("PATH"), not_utf_8("/")).is_ok());
         for name in ["LODGE_LINKS_MODE", "LODGE_CONFIG"] {
             let error = with(name.into(), not_utf_8("x")).unwrap_err();
-            assert!(format!("{error:#}").contains(&format!("{name} is not UTF-8")), "{error:#}");
+            let expected = format!("{name} is not valid UTF-8");
+            assert!(format!("{error:#}").contains(&expected), "{error:#}");
         }
         let error = with(not_utf_8("LODGE_DATA"), "x".into()).unwrap_err();
-        assert!(format!("{error:#}").contains("there is no setting LODGE_DATA"), "{error:#}");
+        assert!(format!("{error:#}").contains("unknown setting LODGE_DATA"), "{error:#}");
     }
 
     #[test]
@@ -292,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_needs_nobody_who_keeps_accounts() {
+    fn a_worker_needs_no_accounts_server() {
         assert!(with(&[("LODGE_ROLES", "worker")]).is_ok());
         let error = refused(&[("LODGE_ROLES", "web,worker")]);
         assert!(error.contains("accounts.servers"), "{error}");
@@ -360,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_nothing_would_be_kept_on_are_refused() {
+    fn servers_of_an_unused_engine_are_refused() {
         for (name, server) in
             [("LODGE_CASSANDRA_NODES", "a:9042"), ("LODGE_REDIS_SENTINELS", "a:26379")]
         {
@@ -370,10 +374,10 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_cluster_only_named_apps_are_kept_in_the_data_folder() {
+    fn beside_a_cluster_only_named_apps_are_stored_in_the_data_folder() {
         let cluster = [("LODGE_LINKS_STORE", "cassandra"), ("LODGE_CASSANDRA_NODES", "a:9042")];
         let error = refused(&cluster);
-        assert!(error.contains("apps must be named"), "{error}");
+        assert!(error.contains("apps must be set explicitly"), "{error}");
         let links = [&cluster[..], &[("LODGE_APPS", "links")]].concat();
         assert!(!with(&links).unwrap().keeps_in_folder());
         let web = [
@@ -384,17 +388,17 @@ mod tests {
         ];
         let config = with(&[&cluster[..], &web].concat()).unwrap();
         assert_eq!(config.apps, [App::Links, App::Accounts]);
-        assert!(!config.keeps_in_folder(), "accounts are kept elsewhere");
+        assert!(!config.keeps_in_folder(), "accounts are stored elsewhere");
         let named = [&cluster[..], &[("LODGE_APPS", "links,accounts,rides,board")]].concat();
         let config = with(&named).unwrap();
         assert!(config.has_links_on(LinkStore::Cassandra) && config.keeps_in_folder());
         let worker = [&named[..], &[("LODGE_ROLES", "worker")]].concat();
-        assert!(!with(&worker).unwrap().keeps_in_folder(), "a worker keeps no app but links");
+        assert!(!with(&worker).unwrap().keeps_in_folder(), "a worker stores only links");
         let backend = [("LODGE_ROLES", "accounts"), ("LODGE_ACCOUNTS_KEY_FILE", "key")];
         let config = with(&[&named[..], &backend].concat()).unwrap();
         assert!(!config.has_links_on(LinkStore::Cassandra), "accounts alone need no links");
         let config = with(&[&cluster[..], &backend].concat()).unwrap();
-        assert!(config.keeps_accounts(), "the role says what it is for");
+        assert!(config.keeps_accounts(), "the role implies the app");
         assert_eq!(with(&[]).unwrap().apps.len(), 4);
     }
 
@@ -405,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_is_an_error_in_plain_words() {
+    fn an_invalid_number_is_an_error_that_names_the_expected_type() {
         let error = refused(&[("LODGE_RABBITMQ_QUEUE_MAX", "many")]);
         assert!(error.contains("must be a whole number"), "{error}");
     }
@@ -427,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_cannot_be_is_refused() {
+    fn an_invalid_value_is_refused() {
         for pair in [
             ("LODGE_HTTP_LISTEN", "nowhere"),
             ("LODGE_PUBLIC_URL", "go.example.org"),

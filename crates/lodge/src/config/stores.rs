@@ -1,18 +1,18 @@
-//! Where each app keeps what it has.
+//! The store of each app.
 
 use serde::{Deserialize, Serialize};
 
-/// Where links, their clicks and API keys are kept.
+/// The store of links, clicks and API keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LinkStore {
-    /// In the data folder; `embedded` is what it was called.
+    /// In the data folder; `embedded` is its former name.
     #[serde(alias = "embedded")]
     Sqlite,
     Cassandra,
 }
 
-/// Where another app keeps what it has.
+/// The store of another app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AppStore {

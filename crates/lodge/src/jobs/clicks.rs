@@ -1,4 +1,4 @@
-//! Clicks that were counted, on their way to the store.
+//! Flushes counted clicks to the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::ticks::{LAST_FLUSH, LAST_PAUSE, ticks};
 
-/// How often clicks are stored: no click waits for a second.
+/// The interval between two flushes, below the promised maximum of one second.
 const FLUSH: Duration = Duration::from_millis(850);
 
-/// Stores the clicks that were counted, more than once a second, and the last ones after `stop`.
+/// Flushes clicks at each interval, and the last clicks after `stop`.
 pub(super) async fn store(links: Arc<Links>, stop: CancellationToken) {
     let mut ticks = ticks(FLUSH);
     let mut unstored = None;
@@ -29,12 +29,12 @@ pub(super) async fn store(links: Arc<Links>, stop: CancellationToken) {
         }
     };
     if tokio::time::timeout(LAST_FLUSH, last).await.is_err() {
-        tracing::error!("the store did not take the last clicks in time; they are lost");
+        tracing::error!("the last clicks could not be stored within {LAST_FLUSH:?}; they are lost");
     }
 }
 
-/// Stores one batch; false if there is none. A batch stays in `unstored` until the store has it, and goes
-/// again, by its number, before a newer one.
+/// Stores one batch. Returns `false` if there are no clicks. A failed batch stays in `unstored` and is retried under
+/// the same number before a newer one.
 async fn store_batch(
     links: &Links,
     unstored: &mut Option<Arc<ClickBatch>>,
@@ -45,7 +45,7 @@ async fn store_batch(
     let Some(batch) = unstored else { return Ok(false) };
     if let Err(error) = links.store_clicks(Arc::clone(batch)).await {
         metrics::counter!("lodge_links_click_batches_failed_total").increment(1);
-        tracing::warn!(%error, "clicks could not be stored yet");
+        tracing::warn!(%error, "clicks could not be stored; retrying");
         return Err(error);
     }
     let stored = batch.clicks.iter().map(|(_, count)| count).sum();

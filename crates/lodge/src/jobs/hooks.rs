@@ -1,4 +1,4 @@
-//! Webhooks of the board.
+//! Delivers the board's webhooks.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::wiring::Services;
 
-/// How often it is looked whether a hook is to be told something, beside when something happens.
+/// The interval at which webhooks are checked for pending deliveries, in addition to checks after each event.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Tells hooks what happens on the board; what is on its way at the stop is sent again after the next start.
+/// Delivers events of the board to webhooks. A delivery in flight at `stop` is repeated after the next start.
 pub(super) async fn deliver(services: Arc<Services>, stop: CancellationToken) {
     let Some((board, hooks)) = services.board.as_ref().zip(services.hooks.as_ref()) else { return };
     let now_and_then = stream::unfold(interval(LOOK), async |mut ticks| {

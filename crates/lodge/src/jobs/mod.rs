@@ -1,4 +1,4 @@
-//! What a server does beside answering requests: jobs, each with a name.
+//! Named background jobs of a server.
 
 mod clicks;
 mod hooks;
@@ -23,20 +23,20 @@ use crate::{
     wiring::{self, Services},
 };
 
-/// When a job is told to stop.
+/// When a job is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Until {
-    /// With the listeners: it makes work itself.
+    /// Together with the listeners: the job creates its own work.
     Stop,
-    /// After the last request was answered: requests need it, or leave it something to do.
+    /// After the last response: requests need the job, or create work for it.
     LastRequest,
 }
 
-/// One job.
+/// A background job.
 pub(crate) struct Job {
     name: &'static str,
     until: Until,
-    /// Whether the server must not go on without it.
+    /// Whether the server stops if the job fails.
     is_vital: bool,
     run: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>,
 }
@@ -50,7 +50,7 @@ impl Job {
         Self { name, until, is_vital: false, run: Box::new(|stop| Box::pin(run(stop))) }
     }
 
-    /// One that works on what others share.
+    /// Returns a job on shared state.
     fn on<S: Send + Sync + 'static, F: Future<Output = ()> + Send + 'static>(
         shared: &Arc<S>,
         name: &'static str,
@@ -66,7 +66,7 @@ impl Job {
     }
 }
 
-/// The jobs of a process with these services.
+/// Returns the jobs of a process.
 pub(crate) fn all(
     config: &Config,
     services: &Arc<Services>,
@@ -79,31 +79,31 @@ pub(crate) fn all(
         Job::on(services, "follow changes", LastRequest, |services, stop| async move {
             let _ = stop.run_until_cancelled(services.follow()).await;
         })
-        // Without it no process hears what others change, and nothing that waits is stored.
+        // Without it this process misses changes of other processes, and pending writes are not stored.
         .vital(),
         Job::on(&services.links, "store clicks", LastRequest, clicks::store),
-        Job::new("upkeep of metrics", LastRequest, |stop| upkeep(metrics, stop)),
-        Job::on(services, "tidy", LastRequest, move |services, stop| {
+        Job::new("metrics upkeep", LastRequest, |stop| upkeep(metrics, stop)),
+        Job::on(services, "remove expired data", LastRequest, move |services, stop| {
             tidying::tidy(services, reserved, stop)
         }),
         Job::on(services, "reload the blocklist", LastRequest, |services, stop| {
             reload::blocklist(hangups, blocklist, services, stop)
         }),
-        Job::on(services, "sweep pictures", Stop, tidying::sweep_pictures),
+        Job::on(services, "remove unused pictures", Stop, tidying::sweep_pictures),
         Job::on(services, "release passes", Stop, people::release_passes),
-        Job::on(services, "update guests", Stop, people::update_guests),
+        Job::on(services, "update board profiles", Stop, people::update_guests),
         Job::on(services, "deliver webhooks", Stop, hooks::deliver),
     ];
     if let Some(rides) = &services.rides {
-        jobs.push(Job::on(rides, "note refused rides", LastRequest, notes::refused_rides));
+        jobs.push(Job::on(rides, "store refused ride counts", LastRequest, notes::refused_rides));
     }
     if let Some(board) = &services.board {
-        jobs.push(Job::on(board, "note read messages", LastRequest, notes::read_messages));
+        jobs.push(Job::on(board, "store read positions", LastRequest, notes::read_messages));
     }
     jobs
 }
 
-/// Jobs that run.
+/// The running jobs.
 pub(crate) struct Jobs {
     tasks: TaskTracker,
     failed: Arc<Mutex<Vec<&'static str>>>,
@@ -111,7 +111,7 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Starts them; those that serve requests go on until `last_request`, the others until `stop`.
+    /// Starts the jobs. A job runs until `last_request` if requests need it, otherwise until `stop`.
     pub(crate) fn start(
         jobs: Vec<Job>,
         stop: &CancellationToken,
@@ -140,16 +140,16 @@ impl Jobs {
         running
     }
 
-    /// Answers when a job has failed without which the server must not go on.
+    /// Waits until a vital job has failed.
     pub(crate) async fn vital_failed(&self) {
         self.vital_failed.cancelled().await;
     }
 
-    /// Waits until all have stopped.
+    /// Waits until all jobs have stopped.
     ///
     /// # Errors
     ///
-    /// When some failed, however long ago.
+    /// If a job has failed since the start.
     pub(crate) async fn finish(&self) -> Result<()> {
         self.tasks.close();
         self.tasks.wait().await;

@@ -1,4 +1,4 @@
-//! What is counted in memory and noted in the store now and then.
+//! Flushes in-memory counts and read positions to the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,15 +7,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::ticks::{LAST_FLUSH, LAST_PAUSE, ticks};
 
-/// How often it is noted.
+/// The interval between two flushes.
 const NOTE: Duration = Duration::from_secs(1);
 
-/// Notes in the store how many events about rides were refused, and the last ones after `stop`.
+/// Flushes the counts of refused ride events at each interval, and once more after `stop`.
 pub(super) async fn refused_rides(rides: Arc<Rides>, stop: CancellationToken) {
     let mut ticks = ticks(NOTE);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         if let Err(error) = rides.note_refused().await {
-            tracing::warn!(%error, "refused events about rides could not be noted yet");
+            tracing::warn!(%error, "counts of refused ride events could not be stored; retrying");
         }
     }
     let last = async {
@@ -24,19 +24,21 @@ pub(super) async fn refused_rides(rides: Arc<Rides>, stop: CancellationToken) {
         }
     };
     if tokio::time::timeout(LAST_FLUSH, last).await.is_err() {
-        tracing::error!("the store did not take the last notes of refused events in time");
+        tracing::error!(
+            "the last counts of refused ride events could not be stored; they are lost"
+        );
     }
 }
 
-/// Stores what people have read on the board, and the last of it after `stop`.
+/// Flushes the read positions of board members at each interval, and once more after `stop`.
 pub(super) async fn read_messages(board: Arc<Board>, stop: CancellationToken) {
     let mut ticks = ticks(NOTE);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         if let Err(error) = board.store_read().await {
-            tracing::warn!(%error, "what people have read could not be noted yet");
+            tracing::warn!(%error, "read positions could not be stored; retrying");
         }
     }
     if !matches!(tokio::time::timeout(LAST_FLUSH, board.store_read()).await, Ok(Ok(()))) {
-        tracing::warn!("what people have read in the last seconds is not noted");
+        tracing::warn!("read positions of the last seconds could not be stored; they are lost");
     }
 }

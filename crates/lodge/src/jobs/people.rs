@@ -1,4 +1,4 @@
-//! What other apps keep of accounts that have changed or are gone.
+//! Applies account changes and deletions to the data that other apps own for accounts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use super::ticks::ticks;
 use crate::wiring::Services;
 
-/// How often it is asked who has deleted their account.
+/// The interval between two polls for deleted accounts.
 const PASSES: Duration = Duration::from_secs(1);
 
-/// The same for the board, where others see what people are called now.
+/// The same for the board, which also shows changed nicknames.
 const GUESTS: Duration = Duration::from_millis(300);
 
-/// Makes nobody's the passes of accounts that are deleted, here or by another process.
+/// Releases the passes of deleted accounts, whichever process deleted them.
 pub(super) async fn release_passes(services: Arc<Services>, stop: CancellationToken) {
     let Some((rides, accounts)) = services.rides.as_ref().zip(services.accounts_client()) else {
         return;
@@ -25,7 +25,7 @@ pub(super) async fn release_passes(services: Arc<Services>, stop: CancellationTo
     follow_accounts(accounts, rides.passes(), PASSES, &services, stop).await;
 }
 
-/// Keeps what the board knows of people as their accounts have it.
+/// Updates the board's profiles from the accounts.
 pub(super) async fn update_guests(services: Arc<Services>, stop: CancellationToken) {
     let Some((board, accounts)) = services.board.as_ref().zip(services.accounts_client()) else {
         return;
@@ -46,7 +46,7 @@ async fn follow_accounts(
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         let seen_off = leavers.see_off(belongings, services.clock.now());
         if let Some(Err(error)) = stop.run_until_cancelled(seen_off).await {
-            tracing::debug!(%error, "what has become of accounts is not known yet");
+            tracing::debug!(%error, "account changes could not be applied; retrying");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is read again on SIGHUP.
+//! Reloads on SIGHUP.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::wiring::{self, Services};
 
-/// Reads the list of blocked hosts again at each signal.
+/// Reloads the blocklist on each signal.
 pub(super) async fn blocklist(
     mut hangups: Signal,
     file: PathBuf,
@@ -16,10 +16,10 @@ pub(super) async fn blocklist(
 ) {
     while let Some(Some(())) = stop.run_until_cancelled(hangups.recv()).await {
         let (blocklist, file) = (Arc::clone(services.links.blocklist()), file.clone());
-        // A list may have a million hosts.
+        // A blocklist may have a million hosts.
         let read = tokio::task::spawn_blocking(move || wiring::reload_blocklist(&blocklist, &file));
         if let Ok(Err(error)) = read.await {
-            tracing::error!(error = format!("{error:#}"), "the old blocklist stays");
+            tracing::error!(error = format!("{error:#}"), "the previous blocklist stays in use");
         }
     }
 }

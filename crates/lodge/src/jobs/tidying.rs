@@ -1,4 +1,4 @@
-//! What is past its time, and what nothing names any more.
+//! Removes expired data and unused pictures.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -8,16 +8,16 @@ use tokio_util::sync::CancellationToken;
 use super::ticks::ticks;
 use crate::wiring::Services;
 
-/// How often what is past its time is removed.
+/// The interval between two rounds of removing expired data.
 const TIDY: Duration = Duration::from_secs(30);
 
-/// The pause between two rounds of tidying while there is more to do: writes go before.
+/// The pause between two rounds while more data has expired: requests' writes take precedence.
 const TIDY_PAUSE: Duration = Duration::from_millis(50);
 
-/// How often pictures that nothing names are removed.
+/// The interval between two sweeps of unused pictures.
 const SWEEP: Duration = Duration::from_hours(1);
 
-/// Removes what is past its time; shorts stay reserved for `reserved`.
+/// Removes expired data; shorts stay reserved for `reserved`.
 pub(super) async fn tidy(
     services: Arc<Services>,
     reserved: SignedDuration,
@@ -30,14 +30,14 @@ pub(super) async fn tidy(
             Ok(true) => TIDY_PAUSE,
             Ok(false) => TIDY,
             Err(error) => {
-                tracing::warn!(%error, "tidying up failed; it is tried again");
+                tracing::warn!(%error, "expired data could not be removed; retrying");
                 TIDY
             }
         };
     }
 }
 
-/// Removes pictures that nobody has, now and every now and then.
+/// Removes unused pictures, at the start and at each interval.
 pub(super) async fn sweep_pictures(services: Arc<Services>, stop: CancellationToken) {
     let Some(pictures) = services.pictures() else { return };
     let mut ticks = ticks(SWEEP);
@@ -56,7 +56,7 @@ async fn swept(
 ) {
     match stop.run_until_cancelled(sweep).await {
         Some(Ok(0)) | None => {}
-        Some(Ok(removed)) => tracing::info!(removed, of, "pictures that nobody has are gone"),
-        Some(Err(error)) => tracing::warn!(%error, of, "pictures that nobody has may be left"),
+        Some(Ok(removed)) => tracing::info!(removed, of, "unused pictures were removed"),
+        Some(Err(error)) => tracing::warn!(%error, of, "unused pictures could not be removed"),
     }
 }

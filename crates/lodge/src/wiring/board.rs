@@ -12,20 +12,20 @@ use lodge_outbound::HookSender;
 
 use crate::config::BoardConfig;
 
-/// An engine's side of the ports of the board.
+/// An engine's implementations of the board's ports.
 pub(super) struct BoardPorts {
     pub(super) stores: BoardStores,
     pub(super) bots: Arc<dyn KeyStore>,
     pub(super) hooks: Arc<dyn HookStore>,
 }
 
-/// Who is told what happens on the board, and who tells them.
+/// Webhooks: the service that manages them and the courier that delivers events.
 pub(crate) struct BoardHooks {
     pub(crate) service: Arc<Hooks>,
     pub(crate) courier: Courier,
 }
 
-/// The service.
+/// Builds the board service.
 pub(super) fn service(
     ports: BoardPorts,
     keeper: PictureKeeper,
@@ -37,7 +37,7 @@ pub(super) fn service(
     Board::new(stores, keeper, bots, Arc::clone(clock))
 }
 
-/// Hooks, which are sent something over HTTP.
+/// Builds the webhooks, which are delivered over HTTP.
 pub(super) fn hooks(
     ports: &BoardPorts,
     config: &BoardConfig,

@@ -1,4 +1,4 @@
-//! The scaled-out engines, one upon the other.
+//! Wiring of the scaled-out engines: Redis in front of Cassandra, RabbitMQ for write-behind.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -29,10 +29,10 @@ use super::{
 };
 use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::LinkStore};
 
-/// Connections to a Redis master for writes that wait for a replica.
+/// Connections per Redis master for writes that wait for a replica (WAIT).
 const REDIS_WRITERS: usize = 4;
 
-/// Connects to Cassandra, and puts Redis before it if there is to be one.
+/// Connects to Cassandra, with Redis as a cache in front of it if configured.
 pub(super) async fn links(
     config: &Config,
     engines: &mut Engines,
@@ -42,7 +42,8 @@ pub(super) async fn links(
     if options.copies < 3 {
         tracing::warn!(
             copies = options.copies,
-            "with fewer than three copies the loss of one Cassandra node refuses reads and writes, and may lose what was acknowledged"
+            "cassandra.copies is below 3: while one Cassandra node is down, reads and writes fail, and acknowledged \
+             writes may be lost"
         );
     }
     let redis = redis(config)?;
@@ -77,7 +78,7 @@ pub(super) async fn links(
     })
 }
 
-/// A cluster keeps what it has by itself, and what it need not keep goes by itself.
+/// Cassandra as an [`Engine`]: it is backed up with its own tools, and TTLs remove expired rows.
 struct CassandraEngine;
 
 impl Engine for CassandraEngine {
@@ -86,10 +87,10 @@ impl Engine for CassandraEngine {
     }
 }
 
-/// How long a link is remembered where writes are stored later: the feed tells only of what is stored.
+/// The TTL of cached links with write-behind: the change feed has only writes that are stored already.
 const SEEN_WITHIN: Duration = Duration::from_millis(800);
 
-/// What goes on beside the requests where writes are stored later.
+/// Returns the background work of write-behind: upkeep of pending writes and, on a worker, the drain.
 fn running(behind: WriteBehind, config: &Config) -> BoxFuture<'static, ()> {
     let works = config.roles.contains(&Role::Worker);
     let at_once = config.rabbitmq.store_at_once;
@@ -100,8 +101,7 @@ fn running(behind: WriteBehind, config: &Config) -> BoxFuture<'static, ()> {
     })
 }
 
-/// Says in plain words whether each server that the configuration names can be reached; nothing is
-/// changed there.
+/// Tests the connection to each configured server, without writing to it. Returns one result per server.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     if !config.has_links_on(LinkStore::Cassandra) {
         return Vec::new();
@@ -120,32 +120,32 @@ async fn probe_cassandra(config: &Config) -> Result<String> {
     let nodes = Cassandra::probe(&cassandra_options(config)?).await;
     let nodes = nodes.map_err(|error| explained("Cassandra", error));
     let nodes = nodes.with_context(|| named("cassandra.nodes", &config.cassandra.nodes))?;
-    Ok(format!("Cassandra: reached; the cluster has {nodes} nodes"))
+    Ok(format!("Cassandra: connected; the cluster has {nodes} nodes"))
 }
 
 async fn probe_rabbitmq(config: &Config) -> Result<String> {
     let node = rabbitmq::probe(&rabbitmq_options(config)?).await;
     let node = node.map_err(|error| explained("RabbitMQ", error));
     let node = node.with_context(|| named("rabbitmq.nodes", &config.rabbitmq.nodes))?;
-    Ok(format!("RabbitMQ: reached at {node}"))
+    Ok(format!("RabbitMQ: connected to {node}"))
 }
 
 async fn probe_redis(config: &Config) -> Result<String> {
     let masters = Redis::probe(redis_options(config)?).await;
     let masters = masters.map_err(|error| explained("Redis", error));
     let masters = masters.with_context(|| named("redis.sentinels", &config.redis.sentinels))?;
-    Ok(format!("Redis: reached; {}", masters.join("; ")))
+    Ok(format!("Redis: connected; {}", masters.join("; ")))
 }
 
-/// A setting and what it names.
+/// Formats a setting with its servers, for an error message.
 fn named(key: &str, servers: &[String]) -> String {
     format!("{key} ({})", servers.join(", "))
 }
 
-/// A move of all links in the data folder `from` to the Cassandra that the configuration names, and whether
-/// there are accounts, which stay.
+/// Prepares a move of all links in the data folder `from` to the configured Cassandra. Also returns whether the folder
+/// has accounts, which are not moved.
 pub(crate) async fn moving(config: &Config, from: &Path) -> Result<(Move, bool)> {
-    // Locked before anything is made in the cluster.
+    // Lock the folder before the cluster is changed.
     let source = Arc::new(MovingFolder::open(from, &options(config))?);
     let accounts = source.has_accounts().await.map_err(|error| explained("the folder", error))?;
     let cluster = Cassandra::connect(&cassandra_options(config)?).await;
@@ -193,7 +193,7 @@ fn redis_options(config: &Config) -> Result<RedisOptions> {
         tls: tls(redis.tls, "redis.ca_file", &redis.ca_file)?,
         deadline: Duration::from_millis(redis.deadline_ms),
         writers: if config.links.writes == Writes::Behind { REDIS_WRITERS } else { 0 },
-        // The deployments that share a Cassandra differ in this.
+        // The keyspace distinguishes deployments that share servers.
         prefix: format!("{}:", config.cassandra.keyspace),
     })
 }
@@ -220,29 +220,27 @@ fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
     })
 }
 
-/// What is trusted, where TLS is wanted: the certificates in a file, or where none is named those of the
-/// machine.
+/// Returns the TLS options if TLS is on. Trusts the certificates in `file`, or the system's if `file` is empty.
 fn tls(is_wanted: bool, key: &str, file: &Path) -> Result<Option<Tls>> {
     is_wanted.then(|| Ok(Tls::trusting(named_file(key, file, fs::read_to_string)?))).transpose()
 }
 
-/// What a file holds that is named by `key`, such as a password; a last line end is no part of it.
-/// Nothing where no file is named.
+/// Reads a secret from the file in setting `key`, without trailing line ends. Returns `None` if `file` is empty.
 fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
     let Some(text) = named_file(key, file, fs::read_to_string)? else { return Ok(None) };
     let secret = text.trim_end_matches(['\r', '\n']);
     if secret.is_empty() {
-        bail!("{key}: {} is empty", file.display());
+        bail!("{key}: {} must contain a secret, but is empty", file.display());
     }
     Ok(Some(secret.to_owned()))
 }
 
-/// An operator may read the cause, which a caller may not. Drivers repeat themselves from cause to cause;
-/// each thing is said once.
+/// Includes the causes, which the operator may read but a caller may not. Drivers repeat a cause's text at several
+/// levels; each text is included once.
 fn explained(engine: &'static str, error: Error) -> anyhow::Error {
     match error {
         Error::Unavailable { cause, .. } | Error::Internal(cause) => {
-            let mut said = format!("{engine} cannot be used: {cause}");
+            let mut said = format!("cannot use {engine}: {cause}");
             let deeper = std::iter::successors(cause.source(), |cause| cause.source());
             for cause in deeper.map(ToString::to_string) {
                 if !said.contains(&cause) {

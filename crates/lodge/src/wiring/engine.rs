@@ -1,4 +1,4 @@
-//! Engines, for what a process does with them beside serving.
+//! The engines of a process, and their operations beside serving requests.
 
 use std::{path::Path, sync::Arc};
 
@@ -7,31 +7,31 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_sqlite::{Folder, Sqlite};
 
-/// What stores the data of one or more apps.
+/// A storage engine that holds the data of one or more apps.
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
-    /// Its name, for operators.
+    /// The engine's name, for operators.
     fn name(&self) -> &'static str;
 
-    /// Whether this process can work with it. An engine that all processes share is asked by none: if it
-    /// did not answer this one it would not answer another, and what is cached can still be served.
+    /// Checks readiness. An engine shared by all processes always returns `Ok`: its failure affects every process
+    /// alike, so no balancer could route around it, and cached data can still be served.
     async fn ping(&self) -> lodge_domain::Result<()> {
         Ok(())
     }
 
-    /// Writes a copy of everything to a file; its size in bytes, or `None` if the engine is backed up by
-    /// its own means.
+    /// Writes a full backup to a file. Returns its size in bytes, or `None` if the engine is backed up with
+    /// its own tools.
     async fn backup(&self, _to: &Path) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// Removes some of what has expired; shorts stay reserved for a time. Whether there is more to do at
-    /// once.
+    /// Removes a batch of expired data; shorts stay reserved for `reserved`. Returns whether more can be removed
+    /// now.
     async fn tidy(&self, _now: Timestamp, _reserved: SignedDuration) -> lodge_domain::Result<bool> {
         Ok(false)
     }
 
-    /// Lets go of it; what was acknowledged is there.
+    /// Closes the engine. Acknowledged writes are stored.
     async fn close(&self) -> lodge_domain::Result<()> {
         Ok(())
     }
@@ -64,20 +64,20 @@ impl Engine for Sqlite {
 #[derive(Clone, Default)]
 pub(crate) struct Engines {
     list: Vec<Arc<dyn Engine>>,
-    /// The data folder, locked, where no engine has it.
+    /// The lock of the data folder, if no engine holds it.
     _folder: Option<Arc<Folder>>,
 }
 
-/// A backup that was written.
+/// A completed backup.
 pub(crate) struct Backup {
     /// The size of the file.
     pub(crate) bytes: u64,
-    /// Engines whose data are not in it.
+    /// Names of engines whose data is not in the file.
     pub(crate) left_out: Vec<String>,
 }
 
 impl Engines {
-    /// None yet, over a folder that holds nothing but the administrators' socket.
+    /// Returns an empty list over a locked folder that contains only the admin socket.
     pub(super) fn over(folder: Folder) -> Self {
         Self { list: Vec::new(), _folder: Some(Arc::new(folder)) }
     }
@@ -86,7 +86,7 @@ impl Engines {
         self.list.push(Arc::new(engine));
     }
 
-    /// Whether this process can work.
+    /// Checks the readiness of all engines.
     pub(crate) async fn ping(&self) -> lodge_domain::Result<()> {
         for engine in &self.list {
             engine.ping().await?;
@@ -94,7 +94,7 @@ impl Engines {
         Ok(())
     }
 
-    /// Writes a copy of everything that is in the data folder to a file.
+    /// Writes a backup of the data folder to a file.
     pub(crate) async fn backup(&self, to: &Path) -> Result<Backup> {
         let (mut bytes, mut left_out) = (None, Vec::new());
         for engine in &self.list {
@@ -105,11 +105,13 @@ impl Engines {
         }
         match bytes {
             Some(bytes) => Ok(Backup { bytes, left_out }),
-            None => bail!("a Cassandra cluster is backed up by its own means (nodetool snapshot)"),
+            None => {
+                bail!("all data is in Cassandra; back it up with its own tools (nodetool snapshot)")
+            }
         }
     }
 
-    /// Removes some of what has expired, also when one of them fails; whether there is more to do at once.
+    /// Removes expired data from every engine, even if one fails. Returns whether more can be removed now.
     pub(crate) async fn tidy(
         &self,
         now: Timestamp,
@@ -123,7 +125,7 @@ impl Engines {
         more
     }
 
-    /// Lets go of all of them, also when one does not close cleanly.
+    /// Closes every engine, even if one fails to close cleanly.
     pub(crate) async fn close(&self) -> lodge_domain::Result<()> {
         let mut closed = Ok(());
         for engine in self.list.iter().rev() {

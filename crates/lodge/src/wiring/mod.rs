@@ -1,4 +1,4 @@
-//! The one place where engines are chosen and services are put together.
+//! Chooses the engines and builds the services. No other module knows which engine is behind a port.
 
 mod board;
 #[cfg(feature = "cluster")]
@@ -52,40 +52,40 @@ use crate::{
     descriptors,
 };
 
-/// The services over their engines.
+/// The services of a process and their engines.
 pub(crate) struct Services {
-    /// The engines: opened here, closed last.
+    /// The engines; closed last.
     pub(crate) engines: Engines,
     /// Short links.
     pub(crate) links: Arc<Links>,
-    /// Whether those that count are in a cluster that this process does not use.
+    /// Whether the deployment's links are in a cluster that this process does not use.
     pub(crate) links_elsewhere: bool,
-    /// Accounts, if they are kept here.
+    /// Accounts, if this process stores them.
     pub(crate) accounts: Option<Arc<Accounts>>,
-    /// Whoever answers for them, here or elsewhere.
+    /// The accounts backend, in this process or on the accounts tier, behind a session cache.
     backend: Option<Arc<CachedAccounts>>,
-    /// What decodes and keeps their pictures, where the public is answered.
+    /// The decoder and store of account pictures, on web processes.
     pictures: Option<pictures::Parts>,
-    /// Lift rides, if they are served here.
+    /// Lift rides, if this process serves them.
     pub(crate) rides: Option<Arc<Rides>>,
-    /// The message board, if it is served here.
+    /// The message board, if this process serves it.
     pub(crate) board: Option<Arc<Board>>,
-    /// Who is told what happens there.
+    /// The board's webhooks.
     pub(crate) hooks: Option<board::BoardHooks>,
     /// API keys.
     pub(crate) keys: Keys,
-    /// Says what time it is.
+    /// The clock of all services.
     pub(crate) clock: Arc<dyn Clock>,
     secret: InstallationSecret,
     cache: Arc<CachedLinks>,
-    /// What goes on when whoever asked for it has gone.
+    /// Work that continues after its caller has gone.
     tasks: Arc<Tracked>,
     behind: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 impl Services {
-    /// Hears what other processes change, and stores what is to be stored later, for as long as it is
-    /// polled; called once.
+    /// Follows the change feeds of other processes and runs write-behind, for as long as it is polled. Must be
+    /// called only once.
     pub(crate) async fn follow(&self) {
         let behind = self.behind.lock().take();
         let behind = async {
@@ -101,24 +101,24 @@ impl Services {
         tokio::join!(self.cache.follow(), behind, accounts);
     }
 
-    /// Pictures, where the public is answered for accounts.
+    /// Returns the picture service of accounts, on web processes.
     pub(crate) fn pictures(&self) -> Option<Pictures> {
         let accounts = self.accounts_client()?;
         Some(self.pictures.as_ref()?.service(accounts))
     }
 
-    /// Waits for what was begun and goes on, when nobody is answered any more.
+    /// Waits for background work to finish, after the last response.
     pub(crate) async fn finish(&self) {
         self.tasks.finish().await;
     }
 
-    /// The way to accounts, if they are served.
+    /// Returns a client of the accounts backend, if accounts are served.
     pub(crate) fn accounts_client(&self) -> Option<AccountsClient> {
         self.backend.clone().map(|backend| AccountsClient::new(backend))
     }
 }
 
-/// Opens the engines and puts the services on them.
+/// Opens the engines and builds the services.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
     let Stores { engines, links, accounts, rides, board } = Stores::open(config).await?;
     let LinkPorts { links: cache, clicks, keys, secret, behind } = links;
@@ -194,9 +194,8 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     })
 }
 
-/// Whoever answers for accounts, if that is anybody: those that are kept here, or the way to those that
-/// are not; beside them their pictures, where the public is answered; and before them who is signed in, in
-/// memory.
+/// Builds the accounts backend, if this process needs one: local accounts or a connection pool to the accounts tier,
+/// with pictures on web processes, behind a session cache.
 fn stack(
     config: &Config,
     accounts: Option<&Arc<Accounts>>,
@@ -220,7 +219,7 @@ fn stack(
     Ok(Some(Arc::new(cache)))
 }
 
-/// The site over the services.
+/// Builds the site's shared state.
 pub(crate) fn site(config: &Config, services: &Services) -> Site {
     let settings = SiteSettings {
         public_url: Some(config.public_url.clone()).filter(|url| !url.is_empty()),
@@ -246,7 +245,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
     }
 }
 
-/// The apps that the site serves.
+/// Returns the apps that the site serves.
 pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
     let has_links = config.apps.contains(&App::Links);
     Apps {
@@ -258,7 +257,7 @@ pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
     }
 }
 
-/// The bounds of a listener.
+/// Returns the connection limits of a listener.
 pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
     ConnectionLimits {
         connections_max: descriptors::connections_max(config.http.connections_max),
@@ -268,7 +267,7 @@ pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
     }
 }
 
-/// Reads the list of blocked hosts, if there is to be one.
+/// Reads the blocklist, if one is configured.
 pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()> {
     let Some(text) = named_file("links.blocklist", file, fs::read_to_string)? else {
         return Ok(());
@@ -277,12 +276,12 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
     tracing::info!(hosts = listed.hosts, file = %file.display(), "blocklist read");
     let unreadable = listed.unreadable;
     if unreadable > 0 {
-        tracing::warn!(file = %file.display(), "{unreadable} entries of the blocklist cannot be read");
+        tracing::warn!(file = %file.display(), "{unreadable} entries of the blocklist are not host names");
     }
     Ok(())
 }
 
-/// What is read of a file that the setting `key` names, if it names one.
+/// Reads the file in setting `key`. Returns `None` if the setting is empty.
 fn named_file<'a, T>(
     key: &str,
     file: &'a Path,
@@ -291,10 +290,10 @@ fn named_file<'a, T>(
     if file.as_os_str().is_empty() {
         return Ok(None);
     }
-    read(file).with_context(|| format!("{key}: {} cannot be read", file.display())).map(Some)
+    read(file).with_context(|| format!("{key}: cannot read {}", file.display())).map(Some)
 }
 
-/// How long shorts stay reserved.
+/// Returns how long a short stays reserved after its link has ended.
 pub(crate) fn reserved(config: &Config) -> SignedDuration {
     SignedDuration::from_hours(24 * i64::from(config.links.reserved_days))
 }
@@ -315,7 +314,7 @@ fn accounts_settings(config: &Config) -> AccountsSettings {
     }
 }
 
-/// Where this server answers, as far as it can know: a link to one of its own shorts would be a loop.
+/// Returns the known origins of this server. A link to a short on one of them would be a loop.
 fn own_origins(config: &Config) -> Vec<Origin> {
     let port = config.http.listen.port();
     let here = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
@@ -324,7 +323,7 @@ fn own_origins(config: &Config) -> Vec<Origin> {
     known.filter_map(|url| Origin::parse(url)).collect()
 }
 
-/// As many as the configuration says, or as there are cores, less one for everything else.
+/// Returns the configured number of threads, or by default one less than the cores and at least 1.
 fn hashing_threads(config: &Config) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if config.passwords.threads > 0 {

@@ -1,4 +1,4 @@
-//! In the place of the scaled-out engines, where this Lodge was built without them.
+//! Replaces `cluster.rs` in a build without the feature `cluster`.
 
 use std::path::Path;
 
@@ -8,19 +8,20 @@ use lodge_domain::links::moving::Move;
 use super::{engine::Engines, stores::LinkPorts};
 use crate::config::{Config, stores::LinkStore};
 
-const MISSING: &str = "links.store: this Lodge was built without the feature `cluster`";
+const MISSING: &str =
+    "links.store must be \"sqlite\": this binary was built without the feature `cluster`";
 
-#[expect(clippy::unused_async, reason = "in the place of one that waits")]
+#[expect(clippy::unused_async, reason = "same signature as in cluster.rs")]
 pub(super) async fn links(_: &Config, _: &mut Engines, _: Option<[u8; 32]>) -> Result<LinkPorts> {
     anyhow::bail!(MISSING)
 }
 
-/// There is nowhere to move to.
+/// Fails: a move needs Cassandra.
 pub(crate) async fn moving(_: &Config, _: &Path) -> Result<(Move, bool)> {
     anyhow::bail!(MISSING)
 }
 
-/// Says that what the configuration names cannot be reached.
+/// Returns an error if the configuration uses Cassandra.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     if config.has_links_on(LinkStore::Cassandra) {
         vec![Err(anyhow::anyhow!(MISSING))]

@@ -1,4 +1,4 @@
-//! The providers that people sign in by.
+//! Wiring of the identity providers.
 
 use std::{error::Error as _, fs, sync::Arc};
 
@@ -12,7 +12,7 @@ use lodge_outbound::{AskedProviders, Fields, PlainEndpoints, ProviderOptions};
 use super::named_file;
 use crate::config::{Config, ProviderConfig};
 
-/// Whoever asks them.
+/// Builds the client of the configured providers.
 pub(super) fn providers(config: &Config) -> Result<Arc<dyn Providers>> {
     if config.accounts.providers.is_empty() {
         return Ok(Arc::new(NoProviders));
@@ -21,7 +21,7 @@ pub(super) fn providers(config: &Config) -> Result<Arc<dyn Providers>> {
     Ok(Arc::new(AskedProviders::new(options)?))
 }
 
-/// Asks each what can be asked without anybody who signs in.
+/// Tests each provider without signing in: fetches its OpenID Connect configuration.
 pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
     let providers = match providers(config) {
         Ok(providers) => providers,
@@ -31,7 +31,7 @@ pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
     for (provider, config) in providers.list().iter().zip(&config.accounts.providers) {
         let name = &provider.name;
         found.push(if config.is_plain() {
-            Ok(format!("provider {name}: was not asked, for it does not describe itself"))
+            Ok(format!("provider {name}: not tested; it has no OpenID Connect discovery"))
         } else {
             let flow = Flow::new(&OsRandom);
             let url = providers.authorization_url(name, "http://localhost/", &flow).await;
@@ -42,7 +42,7 @@ pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
     found
 }
 
-/// All that is known of why; the error's own words are for others.
+/// Returns the causes of an error, which the operator may read; the error's own text is for callers.
 fn why(error: &lodge_domain::Error) -> String {
     let mut causes = Vec::new();
     let mut next = error.source();
@@ -79,6 +79,6 @@ fn client_secret(config: &ProviderConfig) -> Result<Option<String>> {
     let key = format!("accounts.providers, {}: client_secret_file", config.name);
     let Some(text) = named_file(&key, file, fs::read_to_string)? else { return Ok(None) };
     let secret = text.trim();
-    ensure!(!secret.is_empty(), "{key}: {} is empty", file.display());
+    ensure!(!secret.is_empty(), "{key}: {} must contain a secret, but is empty", file.display());
     Ok(Some(secret.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Rides on the mountain that the configuration describes.
+//! Wiring of rides, with the resort catalog from the configuration.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,7 +13,7 @@ use lodge_domain::{
 
 use crate::config::{LiftConfig, ResortConfig, RidesConfig};
 
-/// An engine's side of the ports of rides.
+/// An engine's implementations of the ports of rides.
 pub(super) struct RidePorts {
     pub(super) stores: RideStores,
     pub(super) gates: Arc<dyn GateStore>,
@@ -21,7 +21,7 @@ pub(super) struct RidePorts {
     pub(super) secret: InstallationSecret,
 }
 
-/// The service.
+/// Builds the rides service.
 pub(super) fn service(
     ports: RidePorts,
     config: &RidesConfig,

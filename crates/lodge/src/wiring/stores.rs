@@ -1,10 +1,9 @@
-//! Which engine each app is on.
+//! The engine of each app.
 //!
-//! What belongs to an app is in its own store: API keys are with links, whose owners they are; the outcome
-//! of a write with an Idempotency-Key is where the write is, in the same transaction; and what is derived
-//! from the installation's secret (manage keys, codes on passes) is derived from the secret of the store
-//! that holds the data, so that both move together. What pages sign is signed with the secret of the
-//! links' store, which all web processes share.
+//! Each store holds all data of its app. API keys are in the store of links, which they own. The stored outcome
+//! of a write with an Idempotency-Key is in the store of the write, in the same transaction. Values derived from
+//! the installation secret (manage keys, codes on passes) use the secret of the store that holds the data, so that
+//! both move together. Pages sign their values with the secret of the links store, which all web processes share.
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ use crate::config::{
     stores::{AppStore, LinkStore},
 };
 
-/// The ports of each app that this process keeps, and the engines behind them.
+/// The ports of each app that this process stores, and their engines.
 pub(super) struct Stores {
     pub(super) engines: Engines,
     pub(super) links: LinkPorts,
@@ -42,7 +41,7 @@ pub(super) struct LinkPorts {
     pub(super) clicks: Arc<dyn ClickStore>,
     pub(super) keys: Arc<dyn KeyStore>,
     pub(super) secret: InstallationSecret,
-    /// What stores later, if that is wanted.
+    /// The background work of write-behind, if configured.
     pub(super) behind: Option<BoxFuture<'static, ()>>,
 }
 
@@ -55,10 +54,10 @@ pub(super) struct AccountPorts {
 }
 
 impl Stores {
-    /// Opens the engines that the configuration names for the apps that this process keeps.
+    /// Opens the configured engines of the apps that this process stores.
     pub(super) async fn open(config: &Config) -> Result<Self> {
         for app in config.apps_of_this_process_alone() {
-            tracing::warn!(app, "kept in the data folder, which only this process sees");
+            tracing::warn!(app, "stored in the data folder, which other processes cannot read");
         }
         let (mut engines, sqlite) = if config.keeps_in_folder() {
             let sqlite = Sqlite::open(&config.data, &options(config))?;
@@ -70,7 +69,7 @@ impl Stores {
         };
         let in_folder = || sqlite.as_ref().context("the data folder is not open");
         let links = if config.has_links_on(LinkStore::Cassandra) {
-            // Links name their owners by numbers, which only one store of accounts may give.
+            // Links refer to owners by account number, so only one accounts store may assign these numbers.
             let accounts = sqlite.as_ref().filter(|_| config.keeps_accounts());
             let accounts = accounts.map(|sqlite| sqlite.secret().sign("accounts' store", &[]));
             cluster::links(config, &mut engines, accounts).await?
@@ -141,12 +140,12 @@ fn board_on_sqlite(sqlite: &Sqlite) -> BoardPorts {
     }
 }
 
-/// How much memory cached links may take, in bytes.
+/// Returns the size of the link cache, in bytes.
 pub(super) fn cache_bytes(config: &Config) -> u64 {
     u64::from(config.embedded.link_cache_mib) << 20
 }
 
-/// How large the engine in the data folder may be.
+/// Returns the options of the embedded engine.
 pub(super) fn options(config: &Config) -> Options {
     Options {
         page_cache_bytes: (config.embedded.page_cache_mib as usize) << 20,

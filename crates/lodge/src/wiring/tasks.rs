@@ -1,4 +1,4 @@
-//! What goes on when whoever asked for it has gone.
+//! Background tasks that continue after their caller has gone.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,27 +7,27 @@ use lodge_domain::Tasks;
 use tokio::{runtime::Handle, time::timeout};
 use tokio_util::task::TaskTracker;
 
-/// How long what was begun may take to come to its end when the server stops.
+/// The timeout for background tasks at shutdown.
 const LAST_TASKS: Duration = Duration::from_secs(10);
 
-/// Tasks for which the process waits before it ends. They run beside the connections' lanes, which end
-/// before.
+/// Background tasks that the process waits for before it exits. They run outside the connection lanes, which
+/// stop earlier.
 pub(super) struct Tracked {
     tracker: TaskTracker,
     runtime: Handle,
 }
 
 impl Tracked {
-    /// None yet; they run in the caller's runtime.
+    /// Returns an empty set whose tasks run on the current runtime.
     pub(super) fn here() -> Arc<Self> {
         Arc::new(Self { tracker: TaskTracker::new(), runtime: Handle::current() })
     }
 
-    /// Waits for what was begun, when nothing begins any more.
+    /// Waits for all tasks. No task may be spawned afterwards.
     pub(super) async fn finish(&self) {
         self.tracker.close();
         if timeout(LAST_TASKS, self.tracker.wait()).await.is_err() {
-            tracing::warn!("what was begun has not come to its end in time");
+            tracing::warn!("background tasks did not finish within {LAST_TASKS:?}");
         }
     }
 }

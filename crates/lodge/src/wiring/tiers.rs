@@ -1,4 +1,4 @@
-//! The two tiers of accounts, where they are processes of their own.
+//! Wiring of the web tier and the accounts tier as separate processes.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -12,8 +12,8 @@ use lodge_wire::{
 use super::named_file;
 use crate::config::{AccountsConfig, Config};
 
-/// The way to those that keep the accounts, and how many sessions they may be asked for at once: half of what
-/// it carries.
+/// Starts the connection pool to the accounts tier. Also returns the maximum of concurrent session lookups, half of the
+/// pool's capacity.
 pub(super) fn pool(config: &Config) -> Result<(Arc<dyn Backend>, usize)> {
     let accounts = &config.accounts;
     let options = PoolOptions {
@@ -25,7 +25,7 @@ pub(super) fn pool(config: &Config) -> Result<(Arc<dyn Backend>, usize)> {
     Ok((Arc::new(Pool::start(options)), lookups_max))
 }
 
-/// How accounts that are kept here are served to others, if they are.
+/// Returns the options of the accounts server for the web tier, if this process is one.
 pub(crate) fn server(config: &Config) -> Result<Option<ServerOptions>> {
     let accounts = &config.accounts;
     if !is_server(config) {
@@ -38,13 +38,13 @@ pub(crate) fn server(config: &Config) -> Result<Option<ServerOptions>> {
     }))
 }
 
-/// Whether accounts that are kept here are served to others.
+/// Returns whether this process serves its accounts to the web tier.
 pub(crate) fn is_server(config: &Config) -> bool {
     config.keeps_accounts() && config.accounts.lets_others_in()
 }
 
-/// Says in plain words what can be known of the other tier without changing anything: of those that are asked,
-/// whether each lets this process in; of those who ask, whether they could be let in.
+/// Tests the connection between the tiers without changing anything: a web process does a handshake with each accounts
+/// server; an accounts process checks its own key and certificates.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     let accounts = &config.accounts;
     let asks = config.answers_for_accounts() && !config.keeps_accounts();
@@ -64,13 +64,13 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     if asks {
         found.extend(hellos(accounts).await);
     } else {
-        let serves = server(config).map(|_| "accounts: can be served to those who ask".to_owned());
+        let serves = server(config).map(|_| "accounts: can be served to the web tier".to_owned());
         found.push(serves);
     }
     found
 }
 
-/// What comes of a hello to each of those that keep the accounts.
+/// Does a handshake with each accounts server.
 async fn hellos(accounts: &AccountsConfig) -> Vec<Result<String>> {
     let shown = key(accounts).and_then(|key| {
         let tls = accounts.tls.then(|| client_tls(accounts)).transpose()?;
@@ -84,12 +84,12 @@ async fn hellos(accounts: &AccountsConfig) -> Vec<Result<String>> {
     for server in &accounts.servers {
         let met = lodge_wire::say_hello(server, &key, tls.as_ref(), HELLO).await;
         let met = met.with_context(|| format!("accounts.servers: {server}"));
-        found.push(met.map(|()| format!("accounts.servers: {server} lets this process in")));
+        found.push(met.map(|()| format!("accounts.servers: {server} accepts this process")));
     }
     found
 }
 
-/// When the first of a file's certificates ends, if there is such a file; an error if that is past.
+/// Returns when the first certificate in a file expires, or `None` without a file. Fails if one has expired.
 fn end_of_certificates(setting: &'static str, file: &Path) -> Result<Option<String>> {
     let Some(pem) = read(setting, file)? else { return Ok(None) };
     let named = || format!("accounts.{setting}: {}", file.display());
@@ -97,16 +97,16 @@ fn end_of_certificates(setting: &'static str, file: &Path) -> Result<Option<Stri
     let end = Timestamp::from_second(i64::try_from(end)?).with_context(named)?;
     let day = end.strftime("%Y-%m-%d");
     if end <= Timestamp::now() {
-        bail!("{}: a certificate has ended on {day}", named());
+        bail!("{}: a certificate expired on {day}", named());
     }
-    Ok(Some(format!("{}: good until {day}", named())))
+    Ok(Some(format!("{}: valid until {day}", named())))
 }
 
-/// How long a server may take to say hello: longer than the two seconds after which one that speaks TLS says so
-/// to who does not.
+/// The timeout of a test handshake. It is longer than the 2 s after which a TLS server tells a plaintext client that
+/// it requires TLS.
 const HELLO: Duration = Duration::from_secs(3);
 
-/// The key that both tiers have; none where certificates do for it.
+/// Reads the shared key of both tiers; [`SharedKey::none`] if only certificates are used.
 fn key(accounts: &AccountsConfig) -> Result<SharedKey> {
     let file = &accounts.key_file;
     let Some(bytes) = read("key_file", file)? else { return Ok(SharedKey::none()) };
@@ -123,11 +123,12 @@ fn client_tls(accounts: &AccountsConfig) -> Result<ClientTls> {
 
 fn server_tls(accounts: &AccountsConfig) -> Result<ServerTls> {
     let authorities = read("ca_file", &accounts.ca_file)?;
-    let identity = identity(accounts)?.context("accounts.certificate_file names none")?;
+    let identity =
+        identity(accounts)?.context("accounts.certificate_file must name a certificate")?;
     ServerTls::new(identity, authorities.as_deref()).context("accounts.tls")
 }
 
-/// What is shown to the other tier.
+/// Reads the certificate of this process and its key, if both are configured.
 fn identity(accounts: &AccountsConfig) -> Result<Option<Identity>> {
     let certificates = read("certificate_file", &accounts.certificate_file)?;
     let key = read("certificate_key_file", &accounts.certificate_key_file)?;
@@ -135,7 +136,7 @@ fn identity(accounts: &AccountsConfig) -> Result<Option<Identity>> {
     Ok(Some(Identity::read(&certificates, &key).context("accounts.certificate_file")?))
 }
 
-/// The file that a setting names, if it names one.
+/// Reads the file in an account setting. Returns `None` if the setting is empty.
 fn read(setting: &str, file: &Path) -> Result<Option<Vec<u8>>> {
     named_file(&format!("accounts.{setting}"), file, fs::read)
 }

@@ -1,4 +1,4 @@
-//! A person's account, from sign-up to deletion.
+//! The pages of an account, from sign-up to deletion.
 
 use lodge_contract::pictures::files;
 
@@ -6,21 +6,21 @@ use crate::{browser::Browser, engine::Scripts, scene::Scene, with_scripts_and_wi
 
 with_scripts_and_without!(
     a_person_makes_an_account_uses_it_and_deletes_it,
-    what_is_wrong_with_an_account_is_said_beside_its_field,
-    an_admin_finds_somebody_and_keeps_them_out,
+    account_form_errors_are_shown_beside_their_fields,
+    an_admin_finds_an_account_and_bans_it,
 );
 
 pub(crate) const PASSWORD: &str = "a lift in the fog";
 
 impl Browser {
-    /// Makes an account with [`PASSWORD`].
+    /// Creates an account with [`PASSWORD`] and signs in to it.
     pub(crate) async fn sign_up(&self, name: &str) {
         self.open("/signup").await;
         self.fill_in(&[("username", name), ("password", PASSWORD)]).await;
         self.press_for("Create account", "Welcome! Your account is ready.").await;
     }
 
-    /// What comes of it is to be waited for.
+    /// Submits the sign-in form, without waiting for the result.
     pub(crate) async fn sign_in(&self, name: &str, password: &str) {
         self.open("/login").await;
         self.fill_in(&[("username", name), ("password", password)]).await;
@@ -43,14 +43,14 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
 
     her_picture_is_shown_and_taken_away(&scene, scripts).await;
 
-    // What she makes is hers, on every browser.
+    // Her links are hers in every browser.
     scene.make("slope", "/slope").await;
     let other = scene.somebody_else().await;
     other.sign_in("ada", PASSWORD).await;
     other.sees("Created by Ada Løvelace ✨").await;
     other.press_for("127.0.0.1", "Your short link").await;
 
-    // A new password puts the other browser out.
+    // A new password ends the session of the other browser.
     scene.open("/account").await;
     assert_eq!(browser.all(".places li").await.len(), 2);
     browser.fill_in(&[("current", PASSWORD), ("new", "another in the fog")]).await;
@@ -70,7 +70,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
 
     scene.open("/account").await;
     browser.press("Delete this account").await;
-    browser.fill_in(&[("confirm", "grace"), ("delete-current", "another in the fog")]).await;
+    browser.fill_in(&[("confirm", "another"), ("delete-current", "another in the fog")]).await;
     browser.press_for("Delete account", "Type your username to delete the account.").await;
     browser.fill_in(&[("confirm", "ADA"), ("delete-current", "a guess")]).await;
     browser.press_for("Delete account", "This is not your current password.").await;
@@ -97,7 +97,7 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
     }
     scene.attach("picture.jpg", &files::with_gps()).await;
     if scripts == Scripts::On {
-        // Before it is sent, the right way up.
+        // A preview before the upload, rotated upright.
         browser.until(PREVIEW_WIDTH, "480").await;
     }
     browser.press_for("Upload picture", "Saved.").await;
@@ -108,15 +108,15 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
     assert!(!browser.is_shown("#preview").await);
 }
 
-/// How wide the picture is that is shown; 0 before it is there.
+/// Returns the natural width of the shown picture; 0 before it is loaded.
 const PREVIEW_WIDTH: &str = "return String(document.getElementById('preview').naturalWidth)";
 
-/// Opens a page until it leads to signing in.
+/// Reopens a page until it redirects to the sign-in page.
 async fn until_it_closes(browser: &Browser, path: &str) {
     until(browser, path, async || browser.path().await.starts_with("/login")).await;
 }
 
-/// Opens a page until it is as it should be.
+/// Reopens a page until the condition holds.
 async fn until(browser: &Browser, path: &str, is_so: impl AsyncFn() -> bool) {
     let look = async || {
         browser.open(path).await;
@@ -125,14 +125,14 @@ async fn until(browser: &Browser, path: &str, is_so: impl AsyncFn() -> bool) {
     browser.in_time(path, look).await;
 }
 
-async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts) {
+async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.somebody_else().await.sign_up("ada").await;
     scene.open("/signup").await;
     browser.fill_in(&[("username", "ADA"), ("password", "password")]).await;
     if scripts == Scripts::On {
-        // As it is typed.
+        // While typing.
         browser.sees("This username is taken.").await;
         browser.sees("The password is too common; choose another one.").await;
         browser.fill("username", "grace").await;
@@ -147,14 +147,14 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     browser.press("Create account").await;
     browser.one("#username-error").await;
     browser.sees("This username is taken.").await;
-    assert_eq!(browser.value("username").await, "ADA", "what was typed stays");
-    assert_eq!(browser.value("password").await, "", "but for the password");
+    assert_eq!(browser.value("username").await, "ADA", "fields keep their values");
+    assert_eq!(browser.value("password").await, "", "except the password");
 
     browser.sign_in("ada", "a guess").await;
     let said = browser.text("#password-error").await;
     assert_eq!(said, "Wrong username or password.");
-    browser.sign_in("nobody", "a guess").await;
-    assert_eq!(browser.text("#password-error").await, said, "who is known does not show");
+    browser.sign_in("unknown", "a guess").await;
+    assert_eq!(browser.text("#password-error").await, said, "the error does not reveal usernames");
 
     browser.sign_in("ada", PASSWORD).await;
     browser.sees("Created by").await;
@@ -170,7 +170,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     scene.end().await;
 }
 
-async fn an_admin_finds_somebody_and_keeps_them_out(scripts: Scripts) {
+async fn an_admin_finds_an_account_and_bans_it(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     let eve = scene.somebody_else().await;

@@ -1,10 +1,10 @@
-//! Links that ask for a password.
+//! Password-protected links.
 
 use crate::{engine::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
 
-with_scripts_and_without!(a_protected_link_lets_through_who_knows_its_password);
+with_scripts_and_without!(a_protected_link_opens_only_with_its_password);
 
-async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) {
+async fn a_protected_link_opens_only_with_its_password(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.open("/").await;
@@ -15,12 +15,12 @@ async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) 
 
     scene.open("/secret").await;
     assert_eq!(browser.text("h1").await, "This link needs a password");
-    assert!(!browser.page().await.contains(&scene.target.url("")), "where it leads is not told");
+    assert!(!browser.page().await.contains(&scene.target.url("")), "the target is not revealed");
     let said = browser.is_refused(&[("password", "open barley")], "Continue", "password").await;
     assert!(said.contains("password"), "{said}");
     assert_eq!(browser.value("password").await, "", "a password is never sent back");
 
-    // Its policy must let this form, and no other, lead to another origin.
+    // The form-action policy of this page, unlike of others, must allow a redirect to another origin.
     browser.fill("password", "open sesame").await;
     browser.press_for("Continue", &arrived("/secret")).await;
     scene.end().await;

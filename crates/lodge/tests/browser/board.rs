@@ -1,4 +1,4 @@
-//! The board as people see it.
+//! The pages of the board.
 
 use lodge_contract::pictures::files;
 
@@ -12,20 +12,20 @@ use crate::{
 };
 
 in_each_browser!(
-    people_read_and_write,
-    people_read_and_write_without_scripts,
-    a_picture_is_seen_by_all,
-    nothing_is_lost_or_said_twice_when_the_server_is_killed,
+    members_read_and_write,
+    members_read_and_write_without_scripts,
+    a_picture_is_shown_to_all_readers,
+    no_message_is_lost_or_duplicated_when_the_server_is_killed,
 );
 in_chromium!(
-    a_picture_is_seen_by_all_without_scripts,
-    who_comes_and_goes_and_what_they_are_called_is_told,
-    whoever_is_signed_out_is_told_so_and_led_to_sign_in,
-    what_could_not_be_sent_is_sent_when_the_page_is_there_again,
-    what_is_too_long_is_said_as_one_types,
+    a_picture_is_shown_to_all_readers_without_scripts,
+    presence_and_nickname_changes_are_shown_live,
+    a_signed_out_reader_is_notified_and_led_to_sign_in,
+    an_unsent_message_is_sent_after_a_reload,
+    a_too_long_message_is_reported_while_typing,
 );
 
-/// A scene with two people on the board.
+/// Starts a scene with two members on the board, each in their own browser.
 async fn two_people(kind: impl Into<Kind>) -> (Scene, Browser) {
     two_people_in(Scene::begin(kind).await).await
 }
@@ -45,30 +45,30 @@ pub(crate) async fn write(browser: &Browser, text: &str) {
     browser.press("Send").await;
 }
 
-/// What is said, in order, and whether the page was loaded again.
+/// Returns the messages in order, and whether the page was reloaded.
 pub(crate) const SAID: &str = "
     const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
     return said.join() + '; ' + window.stays;
 ";
 
-/// Lets nothing that the page asks for get to the server.
+/// Makes all requests of the page fail.
 const NO_WAY_OUT: &str = "window.fetch = () => Promise.reject(new Error('no way out'))";
 
-/// Who wrote, and who is here.
+/// Returns the authors of messages, and the members who are present.
 const NAMES: &str = "
     const names = (css) => [...document.querySelectorAll(css)].map((name) => name.textContent);
     return names('#messages bdi').join() + '; ' + names('#people bdi').join();
 ";
 
-async fn people_read_and_write(engine: Engine) {
-    two_people_read_and_write(engine.into()).await;
+async fn members_read_and_write(engine: Engine) {
+    two_members_read_and_write(engine.into()).await;
 }
 
-async fn people_read_and_write_without_scripts(engine: Engine) {
-    two_people_read_and_write(Kind { engine, scripts: Scripts::Off }).await;
+async fn members_read_and_write_without_scripts(engine: Engine) {
+    two_members_read_and_write(Kind { engine, scripts: Scripts::Off }).await;
 }
 
-async fn two_people_read_and_write(kind: Kind) {
+async fn two_members_read_and_write(kind: Kind) {
     let (scene, other) = two_people(kind).await;
     let scripts = kind.scripts;
     let browser = &scene.browser;
@@ -88,10 +88,10 @@ async fn two_people_read_and_write(kind: Kind) {
     for browser in [browser, &other] {
         browser.until(SAID, &format!("Fresh snow, @bob!,Where?; {stays}")).await;
     }
-    assert_eq!(other.all("li.me").await.len(), 1, "bob sees that he is named");
+    assert_eq!(other.all("li.me").await.len(), 1, "bob's mention is highlighted for him");
     assert!(!browser.has("li.me").await);
 
-    // Everything else that can be done with a message, on its own page.
+    // All other actions on a message, on its own page.
     browser.one("#messages [id] a[aria-label]").await.click().await.unwrap();
     if scripts == Scripts::On {
         browser.press("More").await;
@@ -108,21 +108,21 @@ async fn two_people_read_and_write(kind: Kind) {
     scene.end().await;
 }
 
-/// How wide the preview in the last message is; 0 before it is there.
+/// Returns the natural width of the preview in the last message; 0 before it is loaded.
 const PREVIEW_PX: &str = "
     const image = [...document.querySelectorAll('#messages .picture img')].at(-1);
     return String(image?.naturalWidth ?? 0) + '; ' + window.stays;
 ";
 
-async fn a_picture_is_seen_by_all(engine: Engine) {
-    a_picture_is_seen(engine.into()).await;
+async fn a_picture_is_shown_to_all_readers(engine: Engine) {
+    a_picture_is_shown(engine.into()).await;
 }
 
-async fn a_picture_is_seen_by_all_without_scripts(engine: Engine) {
-    a_picture_is_seen(Kind { engine, scripts: Scripts::Off }).await;
+async fn a_picture_is_shown_to_all_readers_without_scripts(engine: Engine) {
+    a_picture_is_shown(Kind { engine, scripts: Scripts::Off }).await;
 }
 
-async fn a_picture_is_seen(kind: Kind) {
+async fn a_picture_is_shown(kind: Kind) {
     let Kind { scripts, .. } = kind;
     let (scene, other) = two_people(kind).await;
     let browser = &scene.browser;
@@ -143,7 +143,7 @@ async fn a_picture_is_seen(kind: Kind) {
 }
 
 #[tokio::test]
-async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
+async fn a_picture_and_its_text_are_sent_when_the_server_is_reachable_again() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     browser.ask("window.heard = window.fetch").await;
@@ -164,7 +164,7 @@ async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_is_said_to_be_none_and_its_words_can_be_changed() {
+async fn an_invalid_picture_is_refused_and_its_text_can_be_edited() {
     let (scene, _other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.attach("picture.jpg", b"<svg/>").await;
@@ -177,10 +177,10 @@ async fn what_is_no_picture_is_said_to_be_none_and_its_words_can_be_changed() {
     scene.end().await;
 }
 
-async fn who_comes_and_goes_and_what_they_are_called_is_told(engine: Engine) {
+async fn presence_and_nickname_changes_are_shown_live(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
-    // So soon after the server's start nobody is announced: they may have been here before.
+    // Right after the server's start no arrival is announced: a member may have been present before.
     browser.until(NAMES, "; ada,bob").await;
     write(&other, "Hello").await;
     browser.until(NAMES, "bob; ada,bob").await;
@@ -198,7 +198,7 @@ async fn who_comes_and_goes_and_what_they_are_called_is_told(engine: Engine) {
     scene.end().await;
 }
 
-async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in(engine: Engine) {
+async fn a_signed_out_reader_is_notified_and_led_to_sign_in(engine: Engine) {
     let (scene, _other) = two_people(engine).await;
     let browser = &scene.browser;
     let elsewhere = scene.somebody_else().await;
@@ -211,13 +211,13 @@ async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in(engine: Engine) {
     assert_eq!(browser.path().await, "/login?next=/board/lobby");
 }
 
-async fn nothing_is_lost_or_said_twice_when_the_server_is_killed(engine: Engine) {
+async fn no_message_is_lost_or_duplicated_when_the_server_is_killed(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     write(&scene.browser, "before").await;
     other.until(SAID, "before; same page").await;
     let Scene { browser, server, lodge, target: _target, .. } = scene;
     let address = server.address;
-    // One of these may be on its way.
+    // One of these messages may be in flight.
     browser.ask(WRITE_FIVE).await;
     server.kill();
     write(&other, "meanwhile").await;
@@ -235,12 +235,12 @@ async fn nothing_is_lost_or_said_twice_when_the_server_is_killed(engine: Engine)
     let said = browser.ask(SAID).await;
     assert_eq!(said, other.ask(SAID).await, "all see the same order");
     let numbers: String = said.as_str().unwrap().chars().filter(char::is_ascii_digit).collect();
-    assert_eq!(numbers, "12345", "what one person writes keeps its order");
+    assert_eq!(numbers, "12345", "the messages of one author keep their order");
     assert_eq!(stored(&lodge), 8);
     assert_eq!(server.stop(), Some(0));
 }
 
-/// Messages that are stored.
+/// Returns the number of stored messages.
 pub(crate) fn stored(lodge: &Lodge) -> i64 {
     let count = "SELECT count(*) FROM board_messages";
     lodge.query(count)
@@ -255,13 +255,13 @@ const WRITE_FIVE: &str = "
     }
 ";
 
-/// What is said, sorted, how many messages wait, and whether the page was loaded again.
+/// Returns the messages sorted, the number of unsent messages, and whether the page was reloaded.
 pub(crate) const SORTED: &str = "
     const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
     return said.sort().join() + '; ' + document.querySelectorAll('.waits').length + '; ' + window.stays;
 ";
 
-async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again(engine: Engine) {
+async fn an_unsent_message_is_sent_after_a_reload(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
     browser.ask(NO_WAY_OUT).await;
@@ -275,7 +275,7 @@ async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again(engine: Eng
     scene.end().await;
 }
 
-async fn what_is_too_long_is_said_as_one_types(engine: Engine) {
+async fn a_too_long_message_is_reported_while_typing(engine: Engine) {
     let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
@@ -291,7 +291,7 @@ async fn what_is_too_long_is_said_as_one_types(engine: Engine) {
     scene.end().await;
 }
 
-/// What stands under a message, and what is said of it.
+/// Returns the text, marks and reactions of the first message, and whether the page was reloaded.
 const STANDS: &str = "
     const item = document.querySelector('#messages [id]');
     const texts = (css) => [...item.querySelectorAll(css)].map((found) => found.textContent);
@@ -299,13 +299,13 @@ const STANDS: &str = "
 ";
 
 #[tokio::test]
-async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
+async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     write(browser, "Fresh **snow**").await;
     other.until(STANDS, "Fresh snow; same page").await;
 
-    // Somebody else's is answered and given signs.
+    // Another member's message can be answered and reacted to.
     let open = async |browser: &Browser| {
         browser.one("#messages [id] .by > a").await.click().await.unwrap();
     };
@@ -314,8 +314,8 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     for browser in [browser, &other] {
         browser.until(STANDS, "Fresh snow,👍 1; same page").await;
     }
-    assert!(other.has(".acts [aria-pressed=true]").await, "it is their own");
-    // Though the message was made anew meanwhile.
+    assert!(other.has(".acts [aria-pressed=true]").await, "it is their own reaction");
+    // The focus is restored, although the message was rendered again.
     other.until("return String(document.activeElement.matches('#messages .by > a'))", "true").await;
     for _ in 0..2 {
         assert!(!other.has("#box .answers").await);
@@ -328,9 +328,9 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     write(&other, "Where?").await;
     let quote = "return document.querySelector('#messages .quote')?.textContent ?? ''";
     browser.until(quote, "ada Fresh **snow**").await;
-    assert!(!other.has("#box .answers").await, "the next is no answer");
+    assert!(!other.has("#box .answers").await, "the next message is not an answer");
 
-    // One's own is changed as it was typed; a sign that comes meanwhile takes nothing away.
+    // The author edits the source text; a reaction that arrives meanwhile does not close the editor.
     open(browser).await;
     browser.press("Edit").await;
     let typed = "return document.querySelector('.change textarea')?.value ?? ''";
@@ -354,7 +354,7 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     scene.end().await;
 }
 
-/// A scene with one person on the board, on which so many messages are.
+/// Starts a scene with one member on a board with this many messages.
 async fn full_board(messages: usize) -> Scene {
     let lodge = Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0");
     let scene = Scene::begin_on(lodge, Scripts::On).await;
@@ -379,7 +379,7 @@ async fn full_board(messages: usize) -> Scene {
 }
 
 #[tokio::test]
-async fn older_messages_come_to_whoever_scrolls_to_them() {
+async fn older_messages_load_when_scrolled_to() {
     let scene = full_board(120).await;
     let browser = &scene.browser;
     let count = "return document.querySelectorAll('#messages [id]').length + '; ' + window.stays";
@@ -393,12 +393,12 @@ async fn older_messages_come_to_whoever_scrolls_to_them() {
         return String(said.every((text, place) => text === `number ${place + 1}`));
     ";
     browser.until(ordered, "true").await;
-    assert!(!browser.has("[rel=prev]").await, "there are no more");
+    assert!(!browser.has("[rel=prev]").await, "there are no older messages");
     scene.end().await;
 }
 
 #[tokio::test]
-async fn on_a_desk_messages_alone_scroll() {
+async fn on_a_wide_screen_only_the_messages_scroll() {
     let scene = full_board(30).await;
     scene.browser.on_a_desk().await;
     let scroll = "
@@ -410,7 +410,7 @@ async fn on_a_desk_messages_alone_scroll() {
 }
 
 #[tokio::test]
-async fn what_must_wait_is_sent_by_itself_and_whoever_is_banned_is_told() {
+async fn a_message_in_slow_mode_is_sent_later_and_a_banned_member_is_notified() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
@@ -431,21 +431,21 @@ async fn what_must_wait_is_sent_by_itself_and_whoever_is_banned_is_told() {
     scene.end().await;
 }
 
-/// Waits until what ada may do by now is known on her page.
+/// Waits until ada's page shows her moderator role.
 async fn eventually_staff(scene: &Scene) {
     let look = async || {
         scene.browser.reload().await;
         if scene.browser.has("#slow_mode_s").await {
             Ok(())
         } else {
-            Err("no moderator".to_owned())
+            Err("not a moderator yet".to_owned())
         }
     };
     scene.browser.in_time("#slow_mode_s", look).await;
 }
 
 #[tokio::test]
-async fn what_is_unread_elsewhere_is_counted_while_a_page_is_open() {
+async fn unread_messages_of_other_channels_are_counted_live() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
@@ -457,7 +457,7 @@ async fn what_is_unread_elsewhere_is_counted_while_a_page_is_open() {
     browser.open("/board/lift-7").await;
     write(browser, "hello @bob").await;
     browser.until(SAID, "hello @bob; undefined").await;
-    // As when somebody comes back to the page, which asks seldom by itself.
+    // As if the tab became visible again: the page polls rarely by itself.
     other.ask("document.dispatchEvent(new Event('visibilitychange'))").await;
     let counts = "return document.querySelector('.channels [href$=lift-7]').textContent + '; ' + document.querySelector('[data-channels]').textContent";
     other.until(counts, "#lift-7 1 @1; Channels 1").await;
@@ -465,7 +465,7 @@ async fn what_is_unread_elsewhere_is_counted_while_a_page_is_open() {
 }
 
 #[tokio::test]
-async fn the_new_begins_at_a_mark_while_somebody_looks_elsewhere() {
+async fn messages_that_arrive_in_a_hidden_tab_follow_a_marker() {
     let (scene, other) = two_people(Scripts::On).await;
     write(&scene.browser, "old").await;
     other.until(SAID, "old; same page").await;

@@ -1,4 +1,4 @@
-//! The board in a browser that knows neither scripts nor styles.
+//! The board in a text browser, without scripts and styles.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +13,7 @@ use crate::{
     server::{DEADLINE, Process},
 };
 
-/// Keys that are pressed one after the other.
+/// A Lynx command script: a sequence of key presses.
 #[derive(Default)]
 struct Keys(String);
 
@@ -34,12 +34,12 @@ impl Keys {
         self.press("^J")
     }
 
-    /// Goes to what follows on a text.
+    /// Searches for a text, and moves to the link or field after it.
     fn finds(self, text: &str) -> Self {
         self.types("/").types(text).enters()
     }
 
-    /// Writes the page to a file.
+    /// Prints the page to a file.
     fn prints(self, file: &str) -> Self {
         self.types("p").enters().press("^U").types(file).enters()
     }
@@ -76,7 +76,7 @@ fn a_text_browser_signs_in_reads_pages_back_and_writes() {
     let url = format!("http://{}/login?next=/board", server.address);
     let lynx = installed("lynx");
     let command = format!("{} -accept_all_cookies -cmd_script=keys {url}", lynx.display());
-    // It wants a terminal, which this gives it.
+    // Lynx needs a terminal, which `script` provides.
     let session = Command::new("script")
         .args(["--quiet", "--return", "--command", &command, "/dev/null"])
         .current_dir(lodge.file("."))

@@ -1,4 +1,4 @@
-//! The board behind a proxy that does with answers as it likes.
+//! The board behind a proxy that buffers, delays or cuts responses.
 
 use crate::{
     board::{SAID, SORTED, stored, two_people_in, write},
@@ -10,13 +10,13 @@ use crate::{
     server::eventually_true,
 };
 
-in_each_browser!(people_chat_behind_a_proxy_that_holds_streams_back);
+in_each_browser!(members_chat_behind_a_proxy_that_buffers_streams);
 in_chromium!(
-    what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order,
-    two_tabs_send_each_letter_once_whichever_is_closed,
+    events_streamed_during_a_catch_up_appear_once_and_in_order,
+    two_tabs_send_each_message_once_whichever_is_closed,
 );
 
-async fn people_chat_behind_a_proxy_that_holds_streams_back(engine: Engine) {
+async fn members_chat_behind_a_proxy_that_buffers_streams(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     scene.proxy().rule(&[("/live", Fate::Buffered)]);
     let (scene, other) = two_people_in(scene).await;
@@ -28,7 +28,7 @@ async fn people_chat_behind_a_proxy_that_holds_streams_back(engine: Engine) {
         browser.until(SAID, "Is anybody there?,Yes.; same page").await;
         assert!(!browser.is_shown("[data-lost]").await);
     }
-    // Now nothing but the streams can tell them.
+    // Now only the streams deliver messages.
     proxy.rule(&[("/since", Fate::Cut)]);
     write(browser, "Good.").await;
     for browser in [browser, &other] {
@@ -36,7 +36,7 @@ async fn people_chat_behind_a_proxy_that_holds_streams_back(engine: Engine) {
     }
 }
 
-async fn what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order(engine: Engine) {
+async fn events_streamed_during_a_catch_up_appear_once_and_in_order(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
     browser.sign_up("ada").await;
@@ -61,7 +61,7 @@ async fn what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order
 
 const LAST: &str = "return [...document.querySelectorAll('#messages .said')].at(-1).textContent";
 
-async fn two_tabs_send_each_letter_once_whichever_is_closed(engine: Engine) {
+async fn two_tabs_send_each_message_once_whichever_is_closed(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
     browser.sign_up("ada").await;
@@ -78,7 +78,7 @@ async fn two_tabs_send_each_letter_once_whichever_is_closed(engine: Engine) {
         browser.switch_to(tab.clone()).await;
         browser.until(SORTED, "a,b; 0; undefined").await;
     }
-    // Whoever has a letter that is not yet sent may go.
+    // A tab with an unsent message may be closed.
     proxy.rule(&[("POST /board/lobby ", Fate::Cut)]);
     write(browser, "c").await;
     browser.sees("Waiting to be sent").await;

@@ -1,4 +1,4 @@
-//! What a page of the board keeps through a day: tabs, many messages, what is taken back.
+//! Long sessions on the board: several tabs, many messages, deletions.
 
 use std::{
     net::SocketAddr,
@@ -22,22 +22,22 @@ use crate::{
 };
 
 in_chromium!(
-    a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none,
-    what_is_taken_back_goes_from_every_page_and_every_answer,
-    older_messages_follow_on_those_that_a_long_day_has_left,
-    a_browser_without_room_to_keep_a_message_sends_it_at_once,
-    what_somebody_wrote_is_not_sent_when_somebody_else_signs_in,
+    a_tab_opened_or_left_alone_during_writes_misses_no_message,
+    a_deleted_message_disappears_from_every_page_and_every_quote,
+    older_messages_join_those_left_after_a_long_session,
+    a_browser_with_full_storage_sends_a_message_immediately,
+    an_unsent_message_is_not_sent_after_another_account_signs_in,
 );
 
-/// An installation where one writes more than people do.
+/// Returns an installation without a limit on messages.
 pub(crate) fn busy() -> Lodge {
     Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0")
 }
 
-/// So much is written meanwhile at most.
+/// The maximum number of messages written during a test.
 const LAST: i64 = 20_000;
 
-/// Somebody who writes by the API.
+/// An account that posts over the API.
 #[derive(Clone)]
 pub(crate) struct Program {
     server: SocketAddr,
@@ -53,7 +53,7 @@ impl Program {
         Self { server: server.address, token }
     }
 
-    /// Writes a message.
+    /// Posts a message.
     pub(crate) fn write(&self, body: &str) {
         let message = json!({"client_id": Uuid::new_v4(), "body": body});
         let path = "/api/board/lobby/messages";
@@ -61,7 +61,7 @@ impl Program {
     }
 }
 
-async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engine: Engine) {
+async fn a_tab_opened_or_left_alone_during_writes_misses_no_message(engine: Engine) {
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
@@ -69,7 +69,7 @@ async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engin
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let writes = tokio::task::spawn_blocking(move || {
-        // It ends also where nobody says so.
+        // Bounded, in case the test fails before it sets the flag.
         let last = (0..LAST).find(|number| {
             bob.write(&number.to_string());
             stopped.load(Ordering::Acquire)
@@ -83,7 +83,7 @@ async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engin
     let second = browser.new_tab().await;
     scene.open("/board").await;
     browser.sees("bob").await;
-    // The first one heard the server for all.
+    // The first tab held the stream for all tabs.
     let third = browser.switch_to(first).await;
     browser.close_for(second).await;
     browser.sees("bob").await;
@@ -96,14 +96,14 @@ async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engin
     scene.end().await;
 }
 
-/// What is missing, or there twice or in the wrong place, between the first and the last that is shown.
+/// Returns the messages that are missing, duplicated or misplaced between the first and the last shown message.
 const GAPS: &str = "
     const said = [...document.querySelectorAll('#messages .said')].map((body) => Number(body.textContent));
     const gaps = said.slice(1).filter((number, index) => number !== said[index] + 1);
     return `${gaps.join() || 'none'} until ${said.at(-1)}`;
 ";
 
-async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine) {
+async fn a_deleted_message_disappears_from_every_page_and_every_quote(engine: Engine) {
     let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
     let browser = &scene.browser;
     write(browser, "a secret").await;
@@ -115,7 +115,7 @@ async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine
     browser.until(SAID, "a secret,Indeed; same page").await;
     assert_eq!(browser.text(".quote").await, "ada a secret");
     other.until(SAID, "a secret,Indeed; same page").await;
-    // It is taken back elsewhere, and both pages stay open.
+    // Delete it in another tab, while both pages stay open.
     let here = browser.new_tab().await;
     scene.open("/board").await;
     browser.one("#messages [id] a[aria-label]").await.click().await.unwrap();
@@ -129,7 +129,7 @@ async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine
     scene.end().await;
 }
 
-async fn older_messages_follow_on_those_that_a_long_day_has_left(engine: Engine) {
+async fn older_messages_join_those_left_after_a_long_session(engine: Engine) {
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
@@ -149,21 +149,21 @@ async fn older_messages_follow_on_those_that_a_long_day_has_left(engine: Engine)
 
 const FIRST: &str = "return document.querySelector('#messages .said').textContent";
 
-async fn a_browser_without_room_to_keep_a_message_sends_it_at_once(engine: Engine) {
+async fn a_browser_with_full_storage_sends_a_message_immediately(engine: Engine) {
     let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
     let browser = &scene.browser;
     browser.ask(FILL).await;
     write(browser, "no room").await;
     other.until(SAID, "no room; same page").await;
     browser.until(SAID, "no room; undefined").await;
-    // The page begins anew, and keeps what it can.
+    // The plain form submit reloaded the page, which now stores what fits.
     write(browser, "still none").await;
     other.until(SAID, "no room,still none; same page").await;
     browser.until(SAID, "no room,still none; undefined").await;
     assert_eq!(stored(&scene.lodge), 2);
 }
 
-/// Fills what the browser keeps for the site to the last character.
+/// Fills the site's local storage to the last character.
 const FILL: &str = "
     for (let size = 1 << 20, number = 0; size; size >>= 1) {
         try {
@@ -172,7 +172,7 @@ const FILL: &str = "
     }
 ";
 
-async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Engine) {
+async fn an_unsent_message_is_not_sent_after_another_account_signs_in(engine: Engine) {
     let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
     scene.somebody_else().await.sign_up("bob").await;
@@ -187,7 +187,7 @@ async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Eng
     browser.press_for("Board", "#lobby").await;
     write(browser, "his").await;
     browser.until(SORTED, "his; 0; undefined").await;
-    // Her page tries, is refused, and keeps what she wrote.
+    // Her page tries to send, is refused, and keeps her message.
     let his = browser.switch_to(hers).await;
     browser.sees("You are signed out").await;
     browser.ask("window.release()").await;
@@ -201,7 +201,7 @@ async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Eng
     assert_eq!(stored(&scene.lodge), 2);
 }
 
-/// Holds back what the page asks for, until it is released, and then keeps how a message was answered.
+/// Holds the page's requests until they are released, and then records the status of a message's response.
 const HOLD: &str = "
     const ask = window.fetch;
     const released = new Promise((done) => (window.release = done));

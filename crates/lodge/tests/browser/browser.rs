@@ -1,4 +1,4 @@
-//! A browser as a person uses it: pages opened, fields filled in, buttons pressed, text read.
+//! A browser with the actions of a user: open pages, fill in fields, press buttons, read text.
 
 use std::{
     cell::{Ref, RefCell},
@@ -23,14 +23,14 @@ use crate::{
     server::DEADLINE,
 };
 
-/// Says whether scripts run.
+/// A page that shows whether scripts run.
 const PROBE: &str =
     "data:text/html,<p>Off</p><script>document.querySelector('p').textContent='On'</script>";
 
-/// How often a condition is looked at.
+/// The interval at which conditions are polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What has the focus. Every element shows it as an outline.
+/// Returns the focused element, and whether its focus outline is visible.
 const FOCUS: &str = "
     const { id, innerText } = document.activeElement;
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
@@ -40,7 +40,7 @@ const FOCUS: &str = "
     return { id, text: innerText ?? '', seen: outlined && inside };
 ";
 
-/// A browser with a profile of its own.
+/// A browser with its own profile.
 pub(crate) struct Browser {
     client: Client,
     origin: String,
@@ -50,7 +50,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts one that visits a site, and sees that it runs scripts or does not.
+    /// Starts a browser for a site, and checks whether it runs scripts.
     pub(crate) async fn start(kind: Kind, origin: &str) -> Self {
         let driver = Driver::start(kind.engine);
         let client = ClientBuilder::new(HttpConnector::new())
@@ -72,12 +72,12 @@ impl Browser {
         self.client.goto(&format!("{}{path}", self.origin)).await.unwrap();
     }
 
-    /// Opens the page once more.
+    /// Reloads the page.
     pub(crate) async fn reload(&self) {
         self.client.refresh().await.unwrap();
     }
 
-    /// Opens another tab, in which the next page is opened; the one before.
+    /// Opens a new tab and switches to it. Returns the previous tab.
     pub(crate) async fn new_tab(&self) -> WindowHandle {
         let before = self.client.window().await.unwrap();
         let tab = self.client.new_window(true).await.unwrap().handle;
@@ -85,20 +85,20 @@ impl Browser {
         before
     }
 
-    /// Goes to another tab; the one before.
+    /// Switches to another tab. Returns the previous tab.
     pub(crate) async fn switch_to(&self, tab: WindowHandle) -> WindowHandle {
         let before = self.client.window().await.unwrap();
         self.client.switch_to_window(tab).await.unwrap();
         before
     }
 
-    /// Closes the tab, and goes to another.
+    /// Closes the current tab and switches to another.
     pub(crate) async fn close_for(&self, tab: WindowHandle) {
         self.client.close_window().await.unwrap();
         self.client.switch_to_window(tab).await.unwrap();
     }
 
-    /// The path and query of the page.
+    /// Returns the path and query of the page.
     pub(crate) async fn path(&self) -> String {
         let url = self.client.current_url().await.unwrap();
         url[url::Position::BeforePath..].to_owned()
@@ -115,27 +115,27 @@ impl Browser {
         }
     }
 
-    /// All such elements that are there now.
+    /// Returns the current elements that match.
     pub(crate) async fn all(&self, css: &str) -> Vec<Element> {
         self.client.find_all(Locator::Css(css)).await.unwrap()
     }
 
-    /// Whether there is such an element now.
+    /// Returns whether an element currently matches.
     pub(crate) async fn has(&self, css: &str) -> bool {
         !self.all(css).await.is_empty()
     }
 
-    /// What an element says to those who see it.
+    /// Waits for an element. Returns its visible text.
     pub(crate) async fn text(&self, css: &str) -> String {
         self.one(css).await.text().await.unwrap()
     }
 
-    /// An attribute.
+    /// Waits for an element. Returns an attribute, or an empty string.
     pub(crate) async fn attribute(&self, css: &str, name: &str) -> String {
         self.one(css).await.attr(name).await.unwrap().unwrap_or_default()
     }
 
-    /// The text of the whole page; between two pages there may be none.
+    /// Returns the text of the whole page; empty during navigation.
     pub(crate) async fn page(&self) -> String {
         match self.client.find(Locator::Css("body")).await {
             Ok(body) => body.text().await.unwrap_or_default(),
@@ -143,7 +143,7 @@ impl Browser {
         }
     }
 
-    /// Waits until the page says something.
+    /// Waits until the page contains the text.
     pub(crate) async fn sees(&self, text: &str) {
         self.in_time(text, async || {
             let said = self.page().await;
@@ -152,7 +152,7 @@ impl Browser {
         .await;
     }
 
-    /// Looks until something is as it should be; what there is then.
+    /// Polls until `look` succeeds. Returns its value.
     pub(crate) async fn in_time<T>(
         &self,
         what: &str,
@@ -168,41 +168,41 @@ impl Browser {
         }
     }
 
-    /// Types into the field, in the place of what it holds.
+    /// Replaces the value of a field by typing.
     pub(crate) async fn fill(&self, field: &str, value: &str) {
         let input = self.one(&format!("#{field}")).await;
         input.clear().await.unwrap();
         input.send_keys(value).await.unwrap();
     }
 
-    /// Types into some fields, one after the other.
+    /// Fills in several fields in order.
     pub(crate) async fn fill_in(&self, fields: &[(&str, &str)]) {
         for (field, value) in fields {
             self.fill(field, value).await;
         }
     }
 
-    /// Chooses a file.
+    /// Selects a file in a file field.
     pub(crate) async fn attach(&self, field: &str, file: &Path) {
         self.one(&format!("#{field}")).await.send_keys(&file.display().to_string()).await.unwrap();
     }
 
-    /// Whether an element is to be seen.
+    /// Returns whether an element is visible.
     pub(crate) async fn is_shown(&self, css: &str) -> bool {
         self.one(css).await.is_displayed().await.unwrap()
     }
 
-    /// What stands in a field.
+    /// Returns the value of a field.
     pub(crate) async fn value(&self, field: &str) -> String {
         self.one(&format!("#{field}")).await.prop("value").await.unwrap().unwrap_or_default()
     }
 
-    /// Clicks on what has this text: a button, a link, or what unfolds something.
+    /// Clicks the button, link or summary whose text starts with `text`.
     pub(crate) async fn press(&self, text: &str) {
         self.in_time(text, async || {
             let clicked = self.button(text).await.click().await;
             clicked.map_err(|error| {
-                // It was found on the page before.
+                // The element belonged to the previous page.
                 assert!(error.is_stale_element_reference(), "{text:?} cannot be pressed: {error}");
                 error.to_string()
             })
@@ -210,13 +210,13 @@ impl Browser {
         .await;
     }
 
-    /// Clicks on it, and waits until the page says something.
+    /// Clicks an element, and waits until the page contains `said`.
     pub(crate) async fn press_for(&self, text: &str, said: &str) {
         self.press(text).await;
         self.sees(said).await;
     }
 
-    /// Fills in a form, sends it, and waits for the message beside a field, which it returns.
+    /// Fills in and submits a form that is refused. Returns the error beside `field`.
     pub(crate) async fn is_refused(
         &self,
         fields: &[(&str, &str)],
@@ -228,7 +228,7 @@ impl Browser {
         self.text(&format!("#{field}-error")).await
     }
 
-    /// Clicks on it twice, as fast as a hand never does.
+    /// Clicks an element twice without a pause.
     pub(crate) async fn press_twice(&self, text: &str) {
         let element = self.button(text).await;
         let down = PointerAction::Down { button: MOUSE_BUTTON_LEFT };
@@ -253,7 +253,7 @@ impl Browser {
         }
     }
 
-    /// Types on the keyboard, wherever the focus is.
+    /// Presses a key, wherever the focus is.
     pub(crate) async fn strike(&self, key: Key) {
         let value = char::from(key);
         let keyboard = KeyActions::new("keyboard".to_owned())
@@ -262,12 +262,12 @@ impl Browser {
         self.client.perform_actions(keyboard).await.unwrap();
     }
 
-    /// What has the focus, and whether that is to be seen.
+    /// Returns the focused element, and whether its focus is visible.
     pub(crate) async fn focus(&self) -> Value {
         self.ask(FOCUS).await
     }
 
-    /// Puts in what was copied.
+    /// Pastes the clipboard into a field.
     pub(crate) async fn paste(&self, field: &str) {
         self.one(&format!("#{field}")).await.click().await.unwrap();
         let (control, v) = (char::from(Key::Control), 'v');
@@ -279,29 +279,29 @@ impl Browser {
         self.client.perform_actions(keyboard).await.unwrap();
     }
 
-    /// Types a text where the focus is.
+    /// Types text into the focused element.
     pub(crate) async fn write(&self, text: &str) {
         self.client.active_element().await.unwrap().send_keys(text).await.unwrap();
     }
 
-    /// Asks the page something. The driver can, whether or not the page's own scripts run.
+    /// Runs a script of the driver, which works even if the page's own scripts are off. Returns its result.
     pub(crate) async fn ask(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
 
-    /// Makes the page as wide as a telephone is.
+    /// Sets the viewport size of a phone.
     pub(crate) async fn on_a_telephone(&self) {
         let size = json!({"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    /// Makes the page as large as on a desk.
+    /// Sets the viewport size of a desktop computer.
     pub(crate) async fn on_a_desk(&self) {
         let size = json!({"width": 1600, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    /// Fetches everything anew for each page.
+    /// Disables the HTTP cache.
     pub(crate) async fn without_cache(&self) {
         self.command("Network.setCacheDisabled", json!({"cacheDisabled": true})).await;
     }
@@ -311,17 +311,17 @@ impl Browser {
         self.client.issue_cmd(Vendor { path: "goog/cdp/execute", body }).await.unwrap();
     }
 
-    /// Asks the page something until it answers as wanted.
+    /// Polls a script until it returns `wanted`.
     pub(crate) async fn until(&self, script: &str, wanted: &str) {
         self.in_time(wanted, async || {
-            // On its way to another page it answers nothing.
+            // Returns nothing during navigation.
             let said = self.client.execute(script, Vec::new()).await.unwrap_or_default();
             if said == wanted { Ok(()) } else { Err(format!("{script}: {said}")) }
         })
         .await;
     }
 
-    /// Waits until so many windows show such a page; their addresses.
+    /// Waits until at least `count` windows show a URL that contains `path`. Returns their URLs.
     pub(crate) async fn windows_at(&self, path: &str, count: usize) -> Vec<String> {
         self.in_time(path, async || {
             let mut urls = Vec::new();
@@ -335,7 +335,7 @@ impl Browser {
         .await
     }
 
-    /// What the browser noted so far.
+    /// Returns the browser's log so far.
     pub(crate) async fn read_log(&self) -> Ref<'_, Log> {
         if self.engine == Engine::Firefox {
             self.log.borrow_mut().complaints.append(&mut self.driver.errors.lock());
@@ -349,11 +349,11 @@ impl Browser {
         self.log.borrow()
     }
 
-    /// Ends it. It must have had nothing to complain about.
+    /// Closes the browser. Fails if the browser logged errors.
     pub(crate) async fn end(self) {
         let complaints = self.read_log().await.complaints.clone();
-        assert!(complaints.is_empty(), "the browser complains: {complaints:#?}");
-        // What does not close is killed.
+        assert!(complaints.is_empty(), "the browser logged errors: {complaints:#?}");
+        // A session that does not close is killed.
         let _ = self.client.close().await;
     }
 }

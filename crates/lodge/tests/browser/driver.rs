@@ -1,4 +1,4 @@
-//! A browser's driver, which starts the browser and steers it.
+//! A WebDriver process, which starts and controls a browser.
 
 use std::{
     env, fs,
@@ -20,36 +20,36 @@ use tempfile::TempDir;
 
 use crate::{engine::Engine, server::DEADLINE};
 
-/// Starts the driver, and when the tests are gone, however they went, kills the group that this
-/// shell, the driver and its browsers are in.
+/// A shell script that starts the driver. When the test process ends for any reason, its standard input closes, and
+/// it kills the process group of itself, the driver and the browsers.
 const KEEPER: &str = r#""$0" --port=0 & exec >&- 2>&-; read -r _; kill -s KILL 0"#;
 
-/// What Firefox says before a script's error, the address of a page's script included.
+/// The start of Firefox's log lines about errors in scripts of pages.
 const ERROR: &str = "JavaScript error: http";
 
-/// How often a driver is started for one browser.
+/// The maximum number of attempts to start a driver.
 const STARTS_MAX: usize = 3;
 
-/// How long what was killed may still write to the profile.
+/// The time during which killed processes may still write to the profile.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// A driver with the browser that it starts. Both are gone when it is dropped.
+/// A driver and its browser. Dropping it kills both.
 pub(crate) struct Driver {
     keeper: Child,
-    /// Where the driver listens.
+    /// The base URL of the driver.
     pub(crate) url: String,
-    /// Errors of pages' scripts that the browser itself said, as only Firefox does.
+    /// Script errors that the browser printed; only Firefox prints them.
     pub(crate) errors: Arc<Mutex<Vec<String>>>,
-    /// The browser's own folder, empty at first.
+    /// The browser's profile folder, empty at first.
     pub(crate) profile: TempDir,
 }
 
 impl Driver {
-    /// Starts one on a port that is free.
+    /// Starts a driver on a free port.
     pub(crate) fn start(engine: Engine) -> Self {
-        // A driver looks for a port that is free, and ends where somebody else had it sooner.
+        // A driver picks a free port, and exits if another process binds the port first.
         let started = (0..STARTS_MAX).find_map(|_| Self::try_start(engine));
-        started.unwrap_or_else(|| panic!("{} says no port", engine.driver()))
+        started.unwrap_or_else(|| panic!("{} did not report a port", engine.driver()))
     }
 
     fn try_start(engine: Engine) -> Option<Self> {
@@ -74,13 +74,13 @@ impl Driver {
     }
 }
 
-/// Reads what the driver and its browser say to the end: one that cannot write ends.
+/// Reads the output of the driver and its browser to the end; a closed pipe would end them.
 fn follow(engine: Engine, output: PipeReader, errors: Arc<Mutex<Vec<String>>>) -> Receiver<u16> {
     let (port, ports): (Sender<u16>, _) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some(found) = engine.port(&line) {
-                // Nobody waits for a second one.
+                // The receiver takes only the first port.
                 let _ = port.send(found);
             } else if line.contains(ERROR) {
                 errors.lock().push(line);
@@ -105,7 +105,7 @@ impl Drop for Driver {
     }
 }
 
-/// Where a program is that these tests cannot do without.
+/// Returns the path of a required program; panics if it is not installed.
 pub(crate) fn installed(program: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)

@@ -1,4 +1,4 @@
-//! Which browser it is, and how it is told what it needs to be.
+//! The kinds of browsers and their WebDriver capabilities.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ pub(crate) enum Scripts {
     Off,
 }
 
-/// Whose browser.
+/// The kind of browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
     Chromium,
     Firefox,
 }
 
-/// A browser as it is to be started.
+/// The browser to start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
     pub(crate) engine: Engine,
@@ -29,21 +29,21 @@ pub(crate) struct Kind {
 }
 
 impl From<Scripts> for Kind {
-    /// Chromium, where nothing else is said.
+    /// Returns Chromium, the default.
     fn from(scripts: Scripts) -> Self {
         Self { engine: Engine::Chromium, scripts }
     }
 }
 
 impl From<Engine> for Kind {
-    /// With scripts, where nothing else is said.
+    /// Returns a browser with scripts, the default.
     fn from(engine: Engine) -> Self {
         Self { engine, scripts: Scripts::On }
     }
 }
 
 impl Engine {
-    /// The program that starts the browser and steers it.
+    /// Returns the name of the WebDriver executable.
     pub(crate) fn driver(self) -> &'static str {
         match self {
             Self::Chromium => "chromedriver",
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// Where the driver listens, if this line of its output says it: the port ends the line.
+    /// Returns the driver's port, if this line of its output reports it (at the end of the line).
     pub(crate) fn port(self, line: &str) -> Option<u16> {
         let before = match self {
             Self::Chromium => "started successfully on port ",
@@ -62,7 +62,7 @@ impl Engine {
 }
 
 impl Kind {
-    /// What the driver is asked for.
+    /// Returns the capabilities to request from the driver.
     pub(crate) fn capabilities(self, profile: &Path) -> Capabilities {
         match self.engine {
             Engine::Chromium => chromium(self.scripts, profile),
@@ -97,7 +97,7 @@ fn chromium(scripts: Scripts, profile: &Path) -> Capabilities {
     ])
 }
 
-/// What else the browser would ask of others by itself, its driver has switched off.
+/// Returns the capabilities for Firefox. Its driver already disables background requests.
 fn firefox(scripts: Scripts, profile: &Path) -> Capabilities {
     let arguments: [&str; 7] = [
         "-headless",

@@ -1,4 +1,4 @@
-//! A key owner's list.
+//! The list of the links of an API key.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::{browser::Browser, engine::Scripts, scene::Scene, with_scripts_and_wi
 
 with_scripts_and_without!(a_key_owner_signs_in_finds_their_links_and_signs_out);
 
-/// Links on a page.
+/// Links per page of the list.
 const PAGE: usize = 20;
 
 async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) {
@@ -58,7 +58,7 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     browser.one(".rows li:nth-child(2):last-child").await;
     assert_eq!(shorts(browser).await, names([4, 2]), "the filter holds on the next page");
 
-    // Their links open without a manage key.
+    // An owner manages a link without its manage key.
     browser.press_for("127.0.0.1", "Your short link").await;
     assert_eq!(browser.path().await, "/links/link-4");
 
@@ -71,7 +71,7 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     scene.end().await;
 }
 
-/// The shorts that the list shows, from the top.
+/// Returns the shorts in the list, from top to bottom.
 async fn shorts(browser: &Browser) -> Vec<String> {
     let mut shorts = Vec::new();
     for row in browser.all(".rows .short").await {

@@ -1,11 +1,11 @@
-//! What a browser notes about its pages: what they fetch, and what it has against them.
+//! A browser's log: requests of pages and console errors.
 
 use fantoccini::wd::WebDriverCompatibleCommand;
 use http::Method;
 use serde_json::Value;
 use url::{ParseError, Url};
 
-/// A command that Chromium's driver knows beside the standard ones.
+/// A vendor-specific command of chromedriver.
 #[derive(Debug)]
 pub(crate) struct Vendor {
     pub(crate) path: &'static str,
@@ -22,28 +22,28 @@ impl WebDriverCompatibleCommand for Vendor {
     }
 }
 
-/// What the browser noted since it started.
+/// The browser's log since it started.
 #[derive(Default)]
 pub(crate) struct Log {
-    /// In the order in which they were sent.
+    /// Requests in the order in which they were sent.
     pub(crate) requests: Vec<Request>,
-    /// What the console says.
+    /// Console messages above the level DEBUG.
     pub(crate) complaints: Vec<String>,
 }
 
-/// A request that a page made, or that made a page.
+/// A request for a page or by a page.
 #[derive(Debug)]
 pub(crate) struct Request {
     id: String,
-    /// The same for a page and all that it fetches.
+    /// The loader id, shared by a page and its subresources.
     page: String,
     pub(crate) url: String,
-    /// Of the body, as it came over the wire.
+    /// The encoded size of the body, in bytes.
     pub(crate) bytes: u64,
 }
 
 impl Log {
-    /// Adds what the driver handed out of one of its logs.
+    /// Adds the entries of one of the driver's logs.
     pub(crate) fn take_in(&mut self, kind: &str, entries: &Value) {
         for entry in entries.as_array().into_iter().flatten() {
             let message = entry["message"].as_str().unwrap_or_default();
@@ -77,7 +77,7 @@ impl Log {
         }
     }
 
-    /// What the newest page fetched: itself, and what it is made of.
+    /// Returns the requests of the newest page: its own and those of its subresources.
     pub(crate) fn newest_page(&self) -> Vec<&Request> {
         let newest = self.requests.iter().rfind(|request| request.id == request.page);
         let page = newest.map(|request| request.page.as_str()).unwrap_or_default();
@@ -85,7 +85,7 @@ impl Log {
     }
 }
 
-/// An answer such as 404 with a page is one that the tests ask for, and the browser notes it.
+/// Returns whether an entry only reports a 4xx response, which tests provoke.
 fn is_refused_page(entry: &Value) -> bool {
     let message = entry["message"].as_str().unwrap_or_default();
     entry["source"] == "network" && message.contains("the server responded with a status of 4")

@@ -1,19 +1,19 @@
-//! What Lodge promises to people, tried on the real binary with a real browser, with scripts and
-//! without; what is live, in a second browser. It needs Chromium, its driver and Lynx, and fails
-//! without them; tests in Firefox, which are ignored unless they are asked for, need that and its driver.
+//! Tests of the pages: the real binary with a real browser, with and without scripts, and a second browser for
+//! live updates. They require Chromium, chromedriver and Lynx, and fail without them. The tests in Firefox, which
+//! are ignored by default, require Firefox and geckodriver.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
 #[path = "../it/client.rs"]
-#[expect(dead_code, reason = "a browser asks for most of what these tests ask")]
+#[expect(dead_code, reason = "browsers send most requests of these tests")]
 mod client;
 #[path = "../it/installed.rs"]
 mod installed;
 #[path = "../it/provider.rs"]
-#[expect(dead_code, reason = "a browser goes through the provider's pages")]
+#[expect(dead_code, reason = "browsers use the provider's pages")]
 mod provider;
 #[path = "../it/server.rs"]
-#[expect(dead_code, reason = "these tests start servers and look at them from outside")]
+#[expect(dead_code, reason = "these tests only start and observe servers")]
 mod server;
 
 mod browser;
@@ -39,7 +39,7 @@ mod providers;
 mod rides;
 mod scripts;
 
-/// Makes two tests of one: in a browser that runs scripts, and in one that does not.
+/// Defines two tests per function: with scripts and without.
 macro_rules! with_scripts_and_without {
     ($($promise:ident),+ $(,)?) => {$(
         mod $promise {
@@ -57,7 +57,7 @@ macro_rules! with_scripts_and_without {
 }
 use with_scripts_and_without;
 
-/// Makes two tests of one that needs scripts: in Chromium, and in Firefox, which `cargo xtask nightly` runs.
+/// Defines two tests per function that needs scripts: in Chromium, and in Firefox for `cargo xtask nightly`.
 macro_rules! in_each_browser {
     ($($promise:ident),+ $(,)?) => {$(
         mod $promise {
@@ -76,7 +76,7 @@ macro_rules! in_each_browser {
 }
 use in_each_browser;
 
-/// Makes a test of one that needs scripts, in Chromium alone: what each browser does in its own way is in few.
+/// Defines one test, in Chromium, per function that needs scripts but does not depend on the kind of browser.
 macro_rules! in_chromium {
     ($($promise:ident),+ $(,)?) => {$(
         mod $promise {

@@ -1,4 +1,4 @@
-//! Making links, and following them.
+//! Creating and following links.
 
 use serde_json::json;
 
@@ -27,20 +27,20 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
     browser.press_for("Statistics", "Since the link was created").await;
     reload_until(browser, "h1", "1 click").await;
     let chart = browser.attribute(".chart svg", "aria-labelledby").await;
-    assert_eq!(chart, "chart-title chart-text", "those who do not see it are told of it");
+    assert_eq!(chart, "chart-title chart-text", "the chart is labelled for screen readers");
     let said = browser.text(".chart figcaption").await;
     assert!(said.starts_with("1 click from "), "{said}");
     let bars = browser.all(".chart .bar").await;
     assert_eq!(bars.len(), 1, "one day has clicks");
     let (_, _, width, height) = bars[0].rectangle().await.unwrap();
-    assert!(width > 5.0 && height > 50.0, "the bar is to be seen: {width} × {height}");
+    assert!(width > 5.0 && height > 50.0, "the bar is visible: {width} × {height}");
 
     browser.press_for("Hours", "The last 48 hours").await;
     assert_eq!(browser.all(".chart .bar").await.len(), 1, "one hour has clicks");
     scene.end().await;
 }
 
-/// Clicks are counted a moment later.
+/// Reloads until the element has the text: clicks are counted asynchronously.
 async fn reload_until(browser: &Browser, css: &str, wanted: &str) {
     let look = async || {
         browser.reload().await;
@@ -65,12 +65,12 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     browser.press_for("Create link", "There is a problem").await;
     for (field, value) in typed {
         message_is_beside(browser, field).await;
-        assert_eq!(browser.value(field).await, value, "{field} stays as it was typed");
+        assert_eq!(browser.value(field).await, value, "{field} keeps its value");
     }
-    assert!(!browser.has("#expires_at-error").await, "nothing is wrong with it");
+    assert!(!browser.has("#expires_at-error").await, "an empty field is valid");
     assert_eq!(scene.server.links_stored(), 0);
 
-    // What was right need not be typed again.
+    // Valid fields keep their values.
     scene.create(None, "taken", "/first", json!({}));
     let target = scene.target.url("/second");
     browser.fill_in(&[("target", &target), ("short", "taken"), ("tags", "a, b")]).await;
@@ -80,7 +80,11 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     message_is_beside(browser, "short").await;
     assert_eq!(browser.value("target").await, target);
     let taken = scene.server.get("/taken");
-    assert_eq!(taken.location(), Some(scene.target.url("/first").as_str()), "it leads as before");
+    assert_eq!(
+        taken.location(),
+        Some(scene.target.url("/first").as_str()),
+        "the target is unchanged"
+    );
     assert_eq!(scene.server.links_stored(), 1);
 
     browser.fill("short", "free").await;
@@ -90,15 +94,15 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     scene.end().await;
 }
 
-/// To be seen below its field, and tied to it for those who do not see it.
+/// Asserts that the error is visible below its field, and associated with it for screen readers.
 async fn message_is_beside(browser: &Browser, field: &str) {
     let message = browser.one(&format!(".field:has(#{field}) #{field}-error")).await;
-    assert!(message.is_displayed().await.unwrap(), "the message of {field} is to be seen");
+    assert!(message.is_displayed().await.unwrap(), "the error of {field} is visible");
     assert!(!message.text().await.unwrap().is_empty());
     let (_, top, _, _) = message.rectangle().await.unwrap();
     let (_, y, _, height) = browser.one(&format!("#{field}")).await.rectangle().await.unwrap();
     let apart = top - (y + height);
-    assert!((0.0..40.0).contains(&apart), "{field} and its message are {apart} apart");
+    assert!((0.0..40.0).contains(&apart), "{field} and its error are {apart} px apart");
     let input = format!("#{field}[aria-invalid=true][aria-describedby~={field}-error]");
-    assert!(browser.has(&input).await, "{field} is tied to its message");
+    assert!(browser.has(&input).await, "{field} is associated with its error");
 }

@@ -1,13 +1,13 @@
-//! Changing links, and who may.
+//! Editing and deleting links, and who may do it.
 
 use crate::{engine::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
 
 with_scripts_and_without!(
-    an_edit_is_followed_at_once_and_a_deleted_link_says_so,
+    an_edit_takes_effect_immediately_and_a_deleted_link_says_so,
     only_a_browser_with_the_manage_key_can_manage_a_link,
 );
 
-async fn an_edit_is_followed_at_once_and_a_deleted_link_says_so(scripts: Scripts) {
+async fn an_edit_takes_effect_immediately_and_a_deleted_link_says_so(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.make("mine", "/before").await;
@@ -44,7 +44,7 @@ async fn only_a_browser_with_the_manage_key_can_manage_a_link(scripts: Scripts) 
         assert_eq!(other.text("h1").await, "Is this link yours?");
         assert!(!other.has("#target").await && !other.has(".chart").await, "{page}");
         let said = other.page().await;
-        assert!(!said.contains(&scene.target.url("/mine")), "where it leads is not told: {said}");
+        assert!(!said.contains(&scene.target.url("/mine")), "the target is not revealed: {said}");
     }
     let edit = scene.server.post("/links/mine").form("target=https%3A%2F%2Fexample.org");
     assert_eq!(edit.send().status, 403, "a form without the cookie changes nothing");

@@ -1,4 +1,4 @@
-//! What holds for every page.
+//! Requirements for every page.
 
 use fantoccini::key::Key;
 use serde_json::{Value, json};
@@ -8,20 +8,20 @@ use crate::{
 };
 
 with_scripts_and_without!(
-    every_page_fits_a_telephone_weighs_little_and_asks_nobody_else,
+    every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites,
     forms_are_filled_in_and_sent_by_keyboard_alone,
 );
 
-/// What a page may weigh with all that it is made of.
+/// The maximum size of a page with its subresources, in bytes.
 const BYTES_MAX: u64 = 50_000;
 
-/// The same of the page that describes every route of every app.
+/// The same for the API documentation, which describes every route of every app.
 const DOCS_BYTES_MAX: u64 = 190_000;
 
-/// Tabs after which a keyboard's user would have given up.
+/// The maximum number of Tab presses to reach an element.
 const TABS_MAX: usize = 60;
 
-async fn every_page_fits_a_telephone_weighs_little_and_asks_nobody_else(scripts: Scripts) {
+async fn every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites(scripts: Scripts) {
     let scene = Scene::begin_on(tour::installation(), scripts).await;
     let browser = &scene.browser;
     browser.on_a_telephone().await;
@@ -38,21 +38,21 @@ async fn every_page_fits_a_telephone_weighs_little_and_asks_nobody_else(scripts:
     scene.end().await;
 }
 
-/// What is wrong with how the page is built.
+/// Returns the problems of the page's layout.
 async fn looks(browser: &Browser, scripts: Scripts) -> Vec<String> {
     let said = browser.ask(LOOK).await;
     let buttons = if scripts == Scripts::On { "waiting" } else { "idle" };
     let promised = [
-        ("its width, where the window's is 360", &said["width"], json!(360)),
-        ("its h1", &said["headings"], json!(1)),
-        ("its fields without a label", &said["unnamed"], json!([])),
-        ("its buttons that scripts must serve", &said[buttons], json!([])),
+        ("width in a window of 360", &said["width"], json!(360)),
+        ("number of h1", &said["headings"], json!(1)),
+        ("fields without a label", &said["unnamed"], json!([])),
+        ("buttons that need scripts", &said[buttons], json!([])),
     ];
     let broken = promised.into_iter().filter(|(_, is, should)| *is != should);
     broken.map(|(what, is, _)| format!("{what}: {is}; too wide: {}", said["wide"])).collect()
 }
 
-/// How wide the page is, and what of it is not as it should be.
+/// Returns the width of the page and its problematic elements.
 const LOOK: &str = "
     const root = document.documentElement;
     const all = (css) => [...document.querySelectorAll(css)];
@@ -71,7 +71,7 @@ const LOOK: &str = "
     };
 ";
 
-/// What is wrong with what the page fetched, and what the browser has against it.
+/// Returns the problems of the page's requests, and the errors in the browser's log.
 async fn loads(browser: &Browser, scripts: Scripts, origin: &str) -> Vec<String> {
     let most = if browser.path().await == "/api/docs" { DOCS_BYTES_MAX } else { BYTES_MAX };
     let log = browser.read_log().await;
@@ -83,14 +83,14 @@ async fn loads(browser: &Browser, scripts: Scripts, origin: &str) -> Vec<String>
     }
     let fetched = |what: &str| page.iter().any(|asked| asked.url.contains(what));
     if !fetched("lodge.css") || fetched("lodge.js") != (scripts == Scripts::On) {
-        wrong.push(format!("it is made of {page:?}"));
+        wrong.push(format!("it loads {page:?}"));
     }
-    // What the page or the browser brings along is asked of nobody.
+    // A data URL is not requested from a server.
     let own = |asked: &Request| {
         asked.url.starts_with("data:") || asked.url.starts_with(&format!("{origin}/"))
     };
     let others = log.requests.iter().filter(|asked| !own(asked));
-    wrong.extend(others.map(|asked| format!("it asks {}", asked.url)));
+    wrong.extend(others.map(|asked| format!("it requests {}", asked.url)));
     wrong
 }
 
@@ -127,7 +127,7 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
         scene.open(page).await;
         if page == "/login" {
             tab_to(browser, "username").await;
-            browser.write("nobody").await;
+            browser.write("unknown").await;
         }
         if browser.focus().await["id"] != *field {
             tab_to(browser, field).await;
@@ -137,24 +137,24 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
         browser.strike(Key::Enter).await;
         browser.one(&format!("#{field}-error")).await;
         browser.sees(answer).await;
-        assert_eq!(browser.focus().await["id"], field, "{page}: the focus is where to go on");
+        assert_eq!(browser.focus().await["id"], field, "{page}: the wrong field has the focus");
     }
     scene.end().await;
 }
 
-/// Goes on with the Tab key to the field of this id or the button of this text; on the way, the
-/// focus is to be seen.
+/// Presses Tab until the field with this id or the button with this text has the focus. The focus must be visible
+/// all the way.
 async fn tab_to(browser: &Browser, wanted: &str) {
     let mut passed = Vec::new();
     for _ in 0..TABS_MAX {
         browser.strike(Key::Tab).await;
         let focus = browser.focus().await;
-        assert_eq!(focus["seen"], true, "the focus is not to be seen: {focus}");
+        assert_eq!(focus["seen"], true, "the focus is not visible: {focus}");
         let text = focus["text"].as_str().unwrap_or_default();
         if focus["id"] == *wanted || text.starts_with(wanted) {
             return;
         }
         passed.push(focus);
     }
-    panic!("{wanted} is not reached by keyboard, but {:#?}", Value::from(passed));
+    panic!("{wanted} is not reachable by keyboard; passed {:#?}", Value::from(passed));
 }

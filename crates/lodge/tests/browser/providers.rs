@@ -1,4 +1,4 @@
-//! Somebody who is known to a provider, on its pages and on Lodge's.
+//! Sign-in with an identity provider, on its pages and on Lodge's.
 
 use crate::{
     account::PASSWORD, browser::Browser, engine::Scripts, provider::OpenIdProvider, scene::Scene,
@@ -6,11 +6,11 @@ use crate::{
 };
 
 with_scripts_and_without!(
-    a_newcomer_chooses_a_name_and_comes_again_by_the_provider,
-    somebody_links_a_provider_to_their_account_and_unlinks_it,
+    a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open,
+    a_member_links_a_provider_to_their_account_and_unlinks_it,
 );
 
-/// Says at the provider who one is, and that Lodge may know it.
+/// Signs in at the provider and consents to share the profile with Lodge.
 async fn consent(browser: &Browser, login: &str) {
     browser.one("[name=login]").await.send_keys(login).await.unwrap();
     browser.one("[name=password]").await.send_keys("any").await.unwrap();
@@ -18,7 +18,7 @@ async fn consent(browser: &Browser, login: &str) {
     browser.press("Continue").await;
 }
 
-async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scripts) {
+async fn a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open(scripts: Scripts) {
     let provider = OpenIdProvider::start();
     let scene = Scene::begin_on(provider.lodge(), scripts).await;
     let browser = &scene.browser;
@@ -26,7 +26,7 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     browser.press("Sign in with Open").await;
     consent(browser, "grace").await;
     browser.sees("Choose a username").await;
-    assert_eq!(browser.value("username").await, "grace", "what the provider calls her");
+    assert_eq!(browser.value("username").await, "grace", "the provider's username is suggested");
     browser.fill("username", "Amazing-Grace").await;
     browser.press("Create account").await;
     browser.one("#ways").await;
@@ -36,14 +36,14 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     browser.press_for("Sign out", "Create link").await;
     scene.open("/login?next=/account").await;
     browser.press("Sign in with Open").await;
-    // She is known there still, and asked again all the same.
+    // She is still signed in at the provider, which asks for consent again.
     browser.press("Continue").await;
     browser.one("#ways").await;
     assert_eq!(browser.text("h1").await, "amazing-grace");
     scene.end().await;
 }
 
-async fn somebody_links_a_provider_to_their_account_and_unlinks_it(scripts: Scripts) {
+async fn a_member_links_a_provider_to_their_account_and_unlinks_it(scripts: Scripts) {
     let provider = OpenIdProvider::start();
     let scene = Scene::begin_on(provider.lodge(), scripts).await;
     let browser = &scene.browser;

@@ -1,4 +1,4 @@
-//! Somebody between browsers and a server who does with answers what some proxies do.
+//! An HTTP proxy that buffers, delays or cuts responses, as some proxies do.
 
 use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
@@ -15,29 +15,29 @@ use parking_lot::Mutex;
 
 use crate::server::DEADLINE;
 
-/// What becomes of an answer.
+/// What the proxy does with a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It goes on as it comes.
+    /// Forwards it immediately.
     Passes,
-    /// It goes on when it has ended.
+    /// Forwards it when it is complete.
     Buffered,
-    /// It waits until its fate is another.
+    /// Holds it until the rule changes.
     Held,
-    /// It is cut off.
+    /// Closes the connection.
     Cut,
 }
 
-/// Says what becomes of the answer to a request, of which it is told the first line.
+/// Decides about the response to a request by its request line.
 type Rule = Box<dyn Fn(&str) -> Fate + Send>;
 
-/// How often it is looked whether an answer has another fate.
+/// The interval at which a held response checks the rule.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// More than any answer that ends.
+/// The buffer limit, larger than any response that ends.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
-/// It ends when it is dropped.
+/// A running proxy, which stops when it is dropped.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
@@ -52,7 +52,7 @@ struct Shared {
 }
 
 impl Proxy {
-    /// Starts one before a server, which at first passes on everything.
+    /// Starts a proxy in front of a server. At first it forwards everything.
     pub(crate) fn start(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -69,15 +69,15 @@ impl Proxy {
                     return;
                 }
                 let shared = Arc::clone(&for_all);
-                // A browser goes away as it likes.
+                // Errors are ignored: a browser may close a connection at any time.
                 thread::spawn(move || drop(shared.serve(&client)));
             }
         });
         Self { address, shared, thread: Some(thread) }
     }
 
-    /// From now on, also for answers that are on their way: what becomes of those to a request of which the first
-    /// line holds the text. All others pass.
+    /// Sets the rule, also for responses in flight: the first entry whose text is in the request line decides. Other
+    /// responses pass.
     pub(crate) fn rule(&self, rules: &[(&'static str, Fate)]) {
         let rules = rules.to_vec();
         *self.shared.rule.lock() = Box::new(move |asked| {
@@ -86,7 +86,7 @@ impl Proxy {
         });
     }
 
-    /// How many requests with this text in their first line there have been.
+    /// Returns the number of requests with this text in the request line.
     pub(crate) fn asked(&self, text: &str) -> usize {
         self.shared.asked.lock().iter().filter(|asked| asked.contains(text)).count()
     }
@@ -103,7 +103,7 @@ impl Drop for Proxy {
 }
 
 impl Shared {
-    /// One request on each connection, so that an answer ends where the connection does.
+    /// Serves one request per connection, so that a response ends with the connection.
     fn serve(&self, client: &TcpStream) -> io::Result<()> {
         let mut reader = BufReader::new(client.try_clone()?);
         let (mut head, mut first) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Lift rides as people see them.
+//! The pages of lift rides.
 
 use rustix::process::Signal;
 
@@ -34,7 +34,7 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     scene.end().await;
 }
 
-/// What the mountain says, before and after it was loaded again.
+/// Returns the counts of the overview page, and whether the page was reloaded.
 const COUNTS: &str = "
     const text = (css) => document.querySelector(css)?.textContent;
     return [
@@ -57,7 +57,7 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     scene.server.ride([1, 2025, 3, 7], 501, 20);
     scene.server.ride([2, 2025, 3, 9], 501, 20);
     browser.until(COUNTS, "3,2,300,1,same page").await;
-    assert!(browser.is_shown("[data-minute]").await, "what came in the last minute is told");
+    assert!(browser.is_shown("[data-minute]").await, "rides of the last minute are shown");
     assert!(!browser.is_shown("[data-newer]").await);
     scene.server.ride([2, 2025, 4, 9], 1, 20);
     browser.sees("A new day has started").await;
@@ -65,11 +65,11 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     scene.end().await;
 }
 
-/// Whether the page says that nothing is heard.
+/// Returns whether the page shows that the connection is lost.
 const IS_LOST: &str = "return String(!document.querySelector('[data-lost]').hidden)";
 
 #[tokio::test]
-async fn the_page_finds_the_server_again() {
+async fn the_page_reconnects_to_the_server() {
     let scene = Scene::begin(Scripts::On).await;
     scene.server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
@@ -79,24 +79,24 @@ async fn the_page_finds_the_server_again() {
     let address = server.address;
     assert_eq!(server.stop(), Some(0));
     browser.until(IS_LOST, "true").await;
-    // Where the page does not look for it.
+    // On another address, which the page does not know.
     let meanwhile = lodge.start();
     meanwhile.ride([1, 2025, 3, 7], 501, 20);
     assert_eq!(meanwhile.stop(), Some(0));
     let _server = lodge.start_at(address);
     browser.until(COUNTS, "2,2,300,0,same page").await;
     browser.until(IS_LOST, "false").await;
-    assert!(!browser.is_shown("[data-minute]").await, "nobody knows when they came");
+    assert!(!browser.is_shown("[data-minute]").await, "the time of the rides is unknown");
 }
 
 #[tokio::test]
-async fn a_page_to_which_nobody_speaks_says_so_and_asks_anew() {
+async fn a_page_without_heartbeats_says_so_and_reconnects() {
     let scene = Scene::begin(Scripts::On).await;
     let (browser, server) = (&scene.browser, &scene.server);
     server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
     browser.until(COUNTS, "1,1,100,0,").await;
-    // It waits for twenty times less from the next event on.
+    // From the next event on, the page's timeout is 1.25 s instead of 25 s.
     let hasty = "
         const later = window.setTimeout;
         window.setTimeout = (work, time) => later(work, time === 25000 ? 1250 : time);

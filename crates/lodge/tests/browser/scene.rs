@@ -1,4 +1,4 @@
-//! A server, a browser that visits it, and the site that its links lead to.
+//! The set-up of a browser test: a server, a browser, and a target site for links.
 
 use serde_json::{Value, json};
 
@@ -10,15 +10,15 @@ use crate::{
     target::Target,
 };
 
-/// Dropped in this order, also when a test fails.
+/// The processes of a test, which are dropped in field order.
 pub(crate) struct Scene {
     pub(crate) browser: Browser,
     pub(crate) target: Target,
-    /// Through which browsers go to the server, if they do.
+    /// The proxy between browsers and server, if any.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) server: Server,
     pub(crate) lodge: Lodge,
-    /// Lodge's origin, as browsers know it.
+    /// The origin of the server or its proxy, as browsers use it.
     pub(crate) origin: String,
     kind: Kind,
 }
@@ -28,13 +28,13 @@ impl Scene {
         Self::begin_on(Lodge::new(), kind).await
     }
 
-    /// On an installation that has settings of its own.
+    /// Starts an installation with its own settings.
     pub(crate) async fn begin_on(lodge: Lodge, kind: impl Into<Kind>) -> Self {
         let server = lodge.start();
         Self::with(lodge, server, None, kind.into()).await
     }
 
-    /// The same, with a proxy before the server.
+    /// The same, with a proxy in front of the server.
     pub(crate) async fn begin_behind_proxy(lodge: Lodge, kind: impl Into<Kind>) -> Self {
         let server = lodge.start();
         let proxy = Proxy::start(server.address);
@@ -48,34 +48,34 @@ impl Scene {
         Self { browser, target, proxy, server, lodge, origin, kind }
     }
 
-    /// The proxy that there is.
+    /// Returns the proxy; panics without one.
     pub(crate) fn proxy(&self) -> &Proxy {
         self.proxy.as_ref().unwrap()
     }
 
-    /// Opens one of Lodge's pages.
+    /// Opens a page of Lodge.
     pub(crate) async fn open(&self, path: &str) {
         self.browser.open(path).await;
     }
 
-    /// A browser of somebody else.
+    /// Starts the browser of another user.
     pub(crate) async fn somebody_else(&self) -> Browser {
         Browser::start(self.kind, &self.origin).await
     }
 
-    /// Chooses a file of this content as a picture.
+    /// Selects a file with this content in the picture field.
     pub(crate) async fn attach(&self, name: &str, content: &[u8]) {
         self.browser.attach("picture", &self.lodge.write(name, content)).await;
     }
 
-    /// Makes a link on the page, to a path of the target.
+    /// Creates a link to a path of the target site, on the page.
     pub(crate) async fn make(&self, short: &str, path: &str) {
         self.open("/").await;
         self.browser.fill_in(&[("target", &self.target.url(path)), ("short", short)]).await;
         self.browser.press_for("Create link", "Your link is ready.").await;
     }
 
-    /// Makes a link through the API, as the owner of a key, with more settings.
+    /// Creates a link to a path of the target site over the API, with an optional API key and more fields.
     pub(crate) fn create(&self, key: Option<&str>, short: &str, path: &str, more: Value) {
         let mut link = json!({"short": short, "target": self.target.url(path)});
         if let (Value::Object(link), Value::Object(more)) = (&mut link, more) {
@@ -85,7 +85,7 @@ impl Scene {
         key.map_or(ask.clone(), |key| ask.bearer(key)).expect(201);
     }
 
-    /// Ends it well: the browser must have had nothing to complain about.
+    /// Closes the browser. Fails if the browser logged errors.
     pub(crate) async fn end(self) {
         self.browser.end().await;
     }

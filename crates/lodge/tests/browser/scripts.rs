@@ -1,4 +1,4 @@
-//! What is nicer with scripts, and what a hasty hand does.
+//! Enhancements by scripts, and repeated submits.
 
 use crate::{browser::Browser, engine::Scripts, scene::Scene, with_scripts_and_without};
 
@@ -11,20 +11,20 @@ async fn the_copy_button_says_that_it_copied() {
     scene.make("copied", "/").await;
     browser.press("Copy").await;
     browser.until(SAID, "Copied, said aloud: Copied").await;
-    // Pasted where it can be read.
+    // Paste it into a field to read the clipboard.
     scene.open("/").await;
     browser.paste("target").await;
     assert_eq!(browser.value("target").await, format!("{}/copied", scene.origin));
     scene.end().await;
 }
 
-/// What the button says, and what those hear who do not see it.
+/// Returns the text of the button and of the live region for screen readers.
 const SAID: &str = "
     const status = document.querySelector('p[role=status]:not(.notice)');
     return `${document.querySelector('.result button').textContent}, said aloud: ${status.textContent}`;
 ";
 
-/// Sends the form twice, each time into a window of its own.
+/// Submits the form twice, each time into a new window.
 const SEND_TWICE: &str = "
     const form = document.querySelector('form.card');
     form.target = '_blank';
@@ -40,7 +40,7 @@ async fn a_form_that_is_sent_twice_makes_one_link(scripts: Scripts) {
     browser.sees("Your link is ready.").await;
     assert_eq!(scene.server.links_stored(), 1);
 
-    // A browser drops the first of two answers that it asked for in one window; two windows get both.
+    // In one window a browser drops the first of two responses; in two windows it shows both.
     fill_in(&scene, browser).await;
     browser.ask(SEND_TWICE).await;
     let made = browser.windows_at("/links/", 2).await;

@@ -1,15 +1,15 @@
-//! The site that links lead to: another origin than Lodge's, on this machine.
+//! The target site of links, on another origin than Lodge.
 
 use std::net::SocketAddr;
 
 use axum::{Router, http::Uri, response::Html};
 use tokio::net::TcpListener;
 
-/// Answers every request with a page that names the path. It ends with the runtime of its test.
+/// A server that returns a page with the path of the request. It stops with the runtime of its test.
 pub(crate) struct Target(SocketAddr);
 
 impl Target {
-    /// Starts it.
+    /// Starts the server.
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -17,13 +17,13 @@ impl Target {
         Self(address)
     }
 
-    /// An address on it.
+    /// Returns a URL of the site.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.0)
     }
 }
 
-/// What the page for a path says.
+/// Returns the text of the page for a path.
 pub(crate) fn arrived(path: &str) -> String {
     format!("You have arrived at {path}")
 }

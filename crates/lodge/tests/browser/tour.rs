@@ -1,4 +1,4 @@
-//! Every page that Lodge has, one after the other, with what is hard on a layout.
+//! A tour of every page of Lodge, with content that strains a layout.
 
 use lodge_contract::pictures::files;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::{
     server::{Lodge, text},
 };
 
-/// One whose lifts are called what people call lifts, and one as long as a name can be.
+/// Returns an installation with realistic lift names, and one lift name of the maximum length.
 pub(crate) fn installation() -> Lodge {
     let lodge = Lodge::new();
     let resorts = (1..=10).map(|id| match id {
@@ -25,10 +25,10 @@ pub(crate) fn installation() -> Lodge {
     lodge.with("LODGE_CONFIG", text(&file))
 }
 
-/// The name of an account, as long as one can be.
+/// A username of the maximum length.
 const NAME: &str = "a-name-of-as-many-characters30";
 
-/// Leads the browser to every page and looks at each.
+/// Opens every page in the browser and calls `look` on each.
 pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
     let long = format!("/{}", "a-long-path-without-any-place-to-break".replace('-', "").repeat(20));
     let key = prepare(scene, &long);
@@ -40,7 +40,7 @@ pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
     delete(scene, &mut look).await;
 }
 
-/// Links to list, and others to come upon.
+/// Creates links. Returns the API key that owns the listed links.
 fn prepare(scene: &Scene, long: &str) -> String {
     let key = scene.lodge.key("Ann's laptop, and whatever else she has that makes links");
     let tags: Vec<_> = (0..10).map(|number| format!("a tag of some words {number}")).collect();
@@ -104,7 +104,7 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/login").await;
     look("sign in").await;
-    let wrong = [("username", "nobody"), ("password", "a guess")];
+    let wrong = [("username", "unknown"), ("password", "a guess")];
     browser.is_refused(&wrong, "Sign in", "password").await;
     look("sign in, wrong").await;
     browser.press("Sign in with an API key").await;
@@ -164,11 +164,11 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/admin/accounts").await;
     look("accounts").await;
     browser.press("00-").await;
-    look("somebody's account").await;
+    look("an account").await;
     browser.press_for("Create code", "One-time code").await;
     look("a one-time code").await;
-    scene.open("/admin/accounts?search=nobody").await;
-    look("accounts, nobody found").await;
+    scene.open("/admin/accounts?search=unknown").await;
+    look("accounts, none found").await;
     board(scene, look).await;
     scene.open("/account").await;
     browser.press("Delete this account").await;
@@ -203,7 +203,7 @@ async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
         scene.open(path).await;
         look(name).await;
     }
-    browser.is_refused(&[("username", "nobody")], "Ban", "username").await;
+    browser.is_refused(&[("username", "unknown")], "Ban", "username").await;
     look("bans, wrong").await;
 }
 
@@ -221,7 +221,7 @@ async fn rides(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
         ("/rides", "the mountain"),
         ("/rides?season=2025&day=3", "the mountain on another day"),
         ("/rides/resorts/4?season=2025&day=150", "a resort"),
-        ("/rides/resorts/4?season=2025&day=1", "a resort where nobody rode"),
+        ("/rides/resorts/4?season=2025&day=1", "a resort without rides"),
         ("/rides/resorts/5?season=2025&day=144", "a resort whose lifts have names"),
         ("/rides/leaderboard", "leaders"),
         ("/rides/leaderboard?resort=4&season=2025&day=150", "leaders of a day"),

@@ -1,4 +1,4 @@
-//! Writes that are acknowledged before they are stored.
+//! Write-behind: writes that are acknowledged before they are stored.
 
 use lodge_testbed::Cluster;
 
@@ -7,7 +7,7 @@ use crate::{
     testbed::{cluster, fresh, on},
 };
 
-/// Processes of the tests' own, on the cluster's engines, which write behind.
+/// Returns a process of this test with write-behind, on the cluster's engines.
 pub(crate) fn writing_behind(cluster: &Cluster, role: &str) -> Lodge {
     let own =
         [("LODGE_CASSANDRA_KEYSPACE", "lodge_behind".to_owned()), ("LODGE_ROLES", role.to_owned())];
@@ -15,20 +15,20 @@ pub(crate) fn writing_behind(cluster: &Cluster, role: &str) -> Lodge {
     settings.fold(on(cluster), |lodge, (name, value)| lodge.with(name, &value))
 }
 
-/// How many links a process has stored for others.
+/// Returns the number of links that a worker has drained.
 fn drained(server: &Server) -> f64 {
     server.metric("lodge_links_drained_total")
 }
 
 #[test]
-fn a_put_is_followed_at_every_process_before_and_after_it_is_stored() {
+fn a_put_redirects_on_every_process_before_and_after_it_is_stored() {
     let cluster = cluster();
     let (maker, other) = (writing_behind(&cluster, "web"), writing_behind(&cluster, "web"));
     let (maker, other) = (maker.start(), other.start());
     let shorts: Vec<String> = (0..50).map(|_| fresh("behind")).collect();
     for server in [&maker, &other] {
-        let sees = || server.get(&format!("/{}", fresh("nobody"))).status == 404;
-        eventually_true("what is held can be seen", sees);
+        let sees = || server.get(&format!("/{}", fresh("unknown"))).status == 404;
+        eventually_true("pending writes are readable", sees);
     }
     for short in &shorts {
         maker.put(&format!("/?short={short}&long=example.org/{short}")).expect(201);
@@ -44,9 +44,9 @@ fn a_put_is_followed_at_every_process_before_and_after_it_is_stored() {
     }
 }
 
-/// Where a short leads. While Redis is slow to say what is held, the answer is 503, and never 404.
+/// Returns the target of a short. While pending writes in Redis are unreadable, the response is 503, never 404.
 fn leads(server: &Server, short: &str) -> Option<String> {
-    let answer = eventually("an answer", || {
+    let answer = eventually("a response other than 503", || {
         Some(server.get(&format!("/{short}"))).filter(|answer| answer.status != 503)
     });
     answer.expect(307).location().map(ToOwned::to_owned)

@@ -1,4 +1,4 @@
-//! Every process answers alike.
+//! Coherence: every process gives the same responses.
 
 use std::{
     net::SocketAddr,
@@ -17,11 +17,11 @@ fn get(web: SocketAddr, short: &str) -> Answer {
     Ask::new(web, "GET", &format!("/{short}")).send()
 }
 
-/// The promise is a second from the acknowledgement, which came just before.
+/// Waits for a condition, at most one second: a change must be visible within one second of its acknowledgement.
 fn within_a_second(holds: impl Fn() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(1), "not seen within a second");
+        assert!(began.elapsed() < Duration::from_secs(1), "not visible within one second");
     }
 }
 
@@ -42,8 +42,8 @@ fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
 }
 
 #[test]
-fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second() {
-    // Of this very build, and not the cluster's own.
+fn an_edit_and_a_deletion_reach_every_other_process_within_a_second() {
+    // Use processes of this build, not the cluster's own.
     let cluster = cluster();
     let lodges: Vec<Lodge> = (0..3).map(|_| on(&cluster)).collect();
     let servers: Vec<Server> = lodges.iter().map(Lodge::start).collect();
@@ -65,7 +65,7 @@ fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second
 }
 
 #[test]
-fn a_write_that_is_sent_again_to_another_process_is_answered_as_the_first() {
+fn a_write_retried_on_another_process_gets_the_original_response() {
     let webs = webs(&cluster());
     let key = fresh("key");
     let link = json!({ "target": "example.org" });
@@ -97,7 +97,7 @@ fn a_click_limit_holds_across_processes() {
     let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
     let (led, refused, unknown) = (count(307), count(410), count(503));
     assert_eq!(led + refused + unknown, 30, "{statuses:?}");
-    // What ran out of time may have taken a click, or not.
+    // A request that timed out may have used a click or not.
     let more = (0..30).map(|_| get(webs[0], &short).status).take_while(|status| *status != 410);
     let led = led + more.filter(|status| *status == 307).count();
     assert!(led <= 5 && led + unknown >= 5, "{led} of 5: {statuses:?}");

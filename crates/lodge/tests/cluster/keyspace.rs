@@ -1,4 +1,4 @@
-//! A keyspace of one test's own, looked into beside Lodge.
+//! A Cassandra keyspace for one test, with direct access.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
@@ -11,11 +11,11 @@ use scylla::{
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-/// The schema of a keyspace takes a while on a busy machine.
+/// The timeout of a statement: a schema change takes long on a busy machine.
 const STEP: Duration = Duration::from_mins(1);
 
-/// Every table that holds what was moved, without what servers tell each other, and the columns
-/// without the ids of writes, which are made up anew by each.
+/// The tables with moved data, without the change feed, and their columns, without the ids of writes, which are
+/// generated anew by each move.
 const TABLES: [(&str, &str); 11] = [
     (
         "links",
@@ -34,14 +34,14 @@ const TABLES: [(&str, &str); 11] = [
     ("settings", "name, value"),
 ];
 
-/// Where the nodes listen; a test on them cannot pass while one is down.
+/// Returns the addresses of the nodes. Fails while a node is down.
 fn cassandra() -> Vec<SocketAddr> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let cluster = Cluster::up_with(&workspace, Member::of(Kind::Cassandra)).unwrap();
     cluster.layout().addresses(Kind::Cassandra)
 }
 
-/// A keyspace that is dropped with this.
+/// A keyspace, which is dropped with this value.
 pub(crate) struct Keyspace {
     name: String,
     session: Session,
@@ -49,7 +49,7 @@ pub(crate) struct Keyspace {
 }
 
 impl Keyspace {
-    /// A name that no other test has, and a connection.
+    /// Connects, and picks a unique name; does not create the keyspace.
     pub(crate) fn new() -> Self {
         let runtime = Runtime::new().unwrap();
         let nodes = SessionBuilder::new().known_nodes_addr(cassandra());
@@ -57,23 +57,23 @@ impl Keyspace {
         Self { name: format!("move_{}", Uuid::now_v7().simple()), session, runtime }
     }
 
-    /// Its name.
+    /// Returns the name of the keyspace.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The nodes, as the configuration names them.
+    /// Returns the nodes in the form of the setting `cassandra.nodes`.
     pub(crate) fn nodes() -> String {
         let nodes: Vec<String> = cassandra().iter().map(ToString::to_string).collect();
         nodes.join(",")
     }
 
-    /// Runs a statement in which `@` stands before every table; what it reads.
+    /// Runs a statement, in which `@` is the keyspace prefix of a table. Returns its rows.
     pub(crate) fn run(&self, text: &str) -> Vec<Row> {
         self.try_run(text).unwrap()
     }
 
-    /// The same, where there may be no keyspace yet.
+    /// The same; returns `None` on an error, as when the keyspace does not exist yet.
     pub(crate) fn try_run(&self, text: &str) -> Option<Vec<Row>> {
         let mut statement = Statement::new(text.replace('@', &format!("{}.", self.name)));
         statement.set_consistency(Consistency::Quorum);
@@ -86,12 +86,12 @@ impl Keyspace {
         Some(rows.rows::<Row>().unwrap().collect::<Result<_, _>>().unwrap())
     }
 
-    /// Rows in a table.
+    /// Returns the number of rows in a table.
     pub(crate) fn count(&self, table: &str) -> usize {
         self.run(&format!("SELECT * FROM @{table}")).len()
     }
 
-    /// Everything that was moved, in an order that stays the same.
+    /// Returns all moved data, in a deterministic order.
     pub(crate) fn dump(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (table, columns) in TABLES {
@@ -107,7 +107,7 @@ impl Drop for Keyspace {
     fn drop(&mut self) {
         let mut statement = Statement::new(format!("DROP KEYSPACE IF EXISTS {}", self.name));
         statement.set_request_timeout(Some(STEP));
-        // It is no test's fault if it stays.
+        // A failed clean-up does not fail the test.
         let _ = self.runtime.block_on(self.session.query_unpaged(statement, ()));
     }
 }

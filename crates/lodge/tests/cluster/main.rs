@@ -1,18 +1,17 @@
-//! What Lodge promises of several machines, tried on a real cluster: `cargo xtask cluster up` brings
-//! it up, and these tests fail without it.
+//! Tests of several processes on a real cluster, which `cargo xtask cluster up` starts. Without it they fail.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
 mod behind;
 #[path = "../it/client.rs"]
-#[expect(dead_code, reason = "one machine is asked for more")]
+#[expect(dead_code, reason = "the tests on one machine use the rest")]
 mod client;
 mod coherence;
 mod keyspace;
 mod moving;
 mod secrecy;
 #[path = "../it/server.rs"]
-#[expect(dead_code, reason = "one machine is asked for more")]
+#[expect(dead_code, reason = "the tests on one machine use the rest")]
 mod server;
 mod stores;
 mod testbed;

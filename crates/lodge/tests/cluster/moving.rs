@@ -1,4 +1,4 @@
-//! Everything comes along, once, whatever happens on the way.
+//! `lodge move` copies everything once, even if it is interrupted.
 
 use std::{
     fs,
@@ -19,20 +19,20 @@ use crate::{
 const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148";
 const BOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1)";
 
-/// How long a move may take, with the making of the keyspace, on a machine that does much else.
+/// The timeout of a move, including the creation of the keyspace, on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(3);
 
-/// Moves take turns: making a keyspace's tables is all that a small cluster can do at a time.
+/// Serializes moves: a small cluster can create the tables of only one keyspace at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Links of a large source: several times what is put between two notes.
+/// The number of links in a large source: several times the interval between two progress records.
 const MANY: usize = 4_000;
 
-/// The servers to come.
+/// Returns the servers on the destination.
 fn deployment(keyspace: &Keyspace) -> Lodge {
     Lodge::new()
         .with("LODGE_APPS", "links")
@@ -55,7 +55,7 @@ fn moved(keyspace: &Keyspace, source: &Lodge) -> String {
     ran.out
 }
 
-/// A source with so many links, by import; every tenth was followed.
+/// Returns a source with imported links; every tenth has clicks.
 fn large_source(links: usize) -> Lodge {
     let source = Lodge::new();
     let head = "short,target,redirect,created_at,expires_at,max_clicks,clicks_used,password_hash,tags,clicks\n";
@@ -72,7 +72,7 @@ fn large_source(links: usize) -> Lodge {
     source
 }
 
-/// What callers hold after using the source.
+/// The keys and reports of callers after using the source.
 struct Held {
     manage_key: String,
     replaced_key: String,
@@ -81,7 +81,7 @@ struct Held {
     reports: Vec<(String, Value)>,
 }
 
-/// Uses a source in every way there is.
+/// Returns a source with every kind of data.
 fn used_source() -> (Lodge, Held) {
     let source = Lodge::new();
     let server = source.start();
@@ -126,7 +126,7 @@ fn follow(server: &Server) {
     assert_eq!(server.get("/mine-1").status, 307);
 }
 
-/// Every report of the links that one of the keys opens.
+/// Returns every click report of the links of both keys.
 fn reports(server: &Server, api_key: &str, manage_key: &str) -> Vec<(String, Value)> {
     let mut reports = Vec::new();
     for (short, key) in [("plain", manage_key), ("mine-1", api_key)] {
@@ -143,7 +143,7 @@ fn text_of<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_else(|| panic!("no {field} in {value}"))
 }
 
-/// A move that is under way.
+/// A running move.
 struct UnderWay(Child);
 
 impl UnderWay {
@@ -164,13 +164,13 @@ impl UnderWay {
 
     /// `kill -9`.
     fn kill(mut self) {
-        assert_eq!(self.0.try_wait().unwrap(), None, "it was over before it was killed");
+        assert_eq!(self.0.try_wait().unwrap(), None, "the move ended before it was killed");
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 }
 
-/// Links that the destination knows to be put.
+/// Returns the number of copied links that the destination has recorded, if it has a record.
 fn links_noted(keyspace: &Keyspace) -> Option<u64> {
     let rows = keyspace.try_run("SELECT value FROM @settings WHERE name = 'move'")?;
     let record = rows.first()?.columns.first()?.as_ref()?.as_blob()?.clone();
@@ -186,7 +186,11 @@ fn a_move_brings_everything_over() {
     let keyspace = Keyspace::new();
     let said = moved(&keyspace, &source);
     assert!(said.starts_with("9 links, 2 keys, "), "{said}");
-    assert_eq!(database, fs::read(source.data().join("lodge.db")).unwrap(), "the source stays");
+    assert_eq!(
+        database,
+        fs::read(source.data().join("lodge.db")).unwrap(),
+        "the source is unchanged"
+    );
 
     let server = deployment(&keyspace).start();
     assert_eq!(reports(&server, &held.api_key, &held.manage_key), held.reports);
@@ -227,18 +231,18 @@ fn keys_open_what_they_opened(server: &Server, held: &Held) {
 }
 
 #[test]
-fn a_killed_move_goes_on_where_it_was_and_ends_the_same() {
+fn a_killed_move_resumes_and_ends_with_the_same_result() {
     let _turn = turn();
     let source = large_source(MANY);
     let (killed, whole) = (Keyspace::new(), Keyspace::new());
     let under_way = UnderWay::start(&killed, &source);
-    let noted = eventually_within(DEADLINE, "a part of the links is put", || {
+    let noted = eventually_within(DEADLINE, "some of the links are copied", || {
         links_noted(&killed).filter(|put| *put > 0)
     });
     under_way.kill();
-    assert!(killed.count("links") < MANY, "it was killed half-way");
+    assert!(killed.count("links") < MANY, "the move was killed before its end");
     let said = moved(&killed, &source);
-    assert!(said.starts_with(&format!("{noted} links were there already")), "{noted}: {said}");
+    assert!(said.starts_with(&format!("{noted} links were already copied")), "{noted}: {said}");
     assert!(!moved(&whole, &source).contains("already"));
     let (killed, whole) = (killed.dump(), whole.dump());
     assert_eq!(killed.len(), whole.len());
@@ -247,7 +251,7 @@ fn a_killed_move_goes_on_where_it_was_and_ends_the_same() {
 }
 
 #[test]
-fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
+fn a_repeated_move_changes_nothing_and_finds_tampered_rows() {
     let _turn = turn();
     let (source, keyspace) = (large_source(30), Keyspace::new());
     source.key("me");
@@ -285,11 +289,11 @@ fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
         assert!(ran.err.lines().any(|line| line == difference), "no {difference} in {ran:?}");
     }
     assert_eq!(ran.err.lines().count(), 7, "{ran:?}");
-    assert!(ran.out.contains("NOT the same: 7 differences"), "{ran:?}");
+    assert!(ran.out.contains("NOT VERIFIED: 7 differences"), "{ran:?}");
 }
 
 #[test]
-fn accounts_are_not_left_behind_in_silence() {
+fn a_move_reports_that_accounts_are_not_moved() {
     let _turn = turn();
     let (source, keyspace) = (large_source(1), Keyspace::new());
     assert!(!moved(&keyspace, &source).contains("accounts"));
@@ -319,14 +323,14 @@ fn in_replace_mode_the_newest_put_wins_over_what_was_moved() {
     assert_eq!(server.get("/put").location(), Some("https://example.org/second"));
     let put = server.put("/?short=put&long=example.org/third").send();
     assert!((200..300).contains(&put.status), "{put:?}");
-    // The server would remember it even if it were not stored.
+    // Read the row: the server's cache would answer even if it were not stored.
     let rows = keyspace.run("SELECT target FROM @links WHERE short = 'put'");
     let target = rows[0].columns[0].as_ref().unwrap().as_text().unwrap();
     assert_eq!(target, "https://example.org/third");
 }
 
 #[test]
-fn a_keyspace_that_is_somebody_elses_is_refused_before_anything_is_written() {
+fn a_keyspace_of_another_installation_is_refused_before_any_write() {
     let _turn = turn();
     let source = large_source(3);
     let keyspace = Keyspace::new();

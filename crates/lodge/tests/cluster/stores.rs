@@ -1,4 +1,4 @@
-//! Each app on a store of its own.
+//! Each app on its own store.
 
 use lodge_testbed::Cluster;
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use crate::{
 
 const PASSWORD: &str = "correct horse battery";
 
-/// A process whose links are in this keyspace of the cluster, with these apps.
+/// Returns a process with these apps, whose links are in this keyspace of the cluster.
 fn with_apps(cluster: &Cluster, keyspace: &Keyspace, apps: &str) -> Lodge {
     on(cluster).with("LODGE_CASSANDRA_KEYSPACE", keyspace.name()).with("LODGE_APPS", apps)
 }
 
-/// Makes an account and signs in to it; the token.
+/// Creates an account and signs in to it. Returns the session token.
 fn signed_up(server: &Server, name: &str) -> String {
     let account = json!({ "username": name, "password": PASSWORD });
     server.post("/api/accounts").json(&account).expect(201);
@@ -28,7 +28,7 @@ fn get(server: &Server, path: &str, token: &str) -> Value {
     server.ask("GET", path).bearer(token).expect(200).json()
 }
 
-/// Makes a link in an account's name.
+/// Creates a link that the account owns.
 fn make_link(server: &Server, short: &str, token: &str) {
     let link = json!({ "target": "example.org", "short": short });
     server.post("/api/links").bearer(token).json(&link).expect(201);
@@ -46,7 +46,7 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     let message = json!({ "client_id": fresh("message"), "body": "first tracks" });
     server.post("/api/board/lobby/messages").bearer(&token).json(&message).expect(201);
 
-    // What was acknowledged is there after a kill, each in its own store.
+    // Acknowledged writes survive a kill, each in its own store.
     server.kill();
     let server = lodge.start();
     let elsewhere = with_apps(&cluster, &keyspace, "links").start();
@@ -61,14 +61,14 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     assert!(said.contains("the data in Cassandra are not in this file"), "{said}");
     assert_eq!(server.stop(), Some(0));
 
-    // Accounts of another folder have the same numbers, and would own the same links.
+    // Accounts of another data folder have the same numbers, and would own the same links.
     let other = with_apps(&cluster, &keyspace, "links,accounts").run(&["serve"]);
     assert_ne!(other.code, 0);
     assert!(other.err.contains("belong to accounts in another data folder"), "{other:?}");
 }
 
 #[test]
-fn the_web_tier_of_a_cluster_asks_for_accounts_in_a_process_of_their_own() {
+fn the_web_tier_of_a_cluster_uses_a_separate_accounts_process() {
     let (cluster, keyspace) = (cluster(), Keyspace::new());
     let accounts = with_apps(&cluster, &keyspace, "links,accounts").with("LODGE_ROLES", "accounts");
     let key = accounts.write("key", [7; 32]);

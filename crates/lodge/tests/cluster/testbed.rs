@@ -1,4 +1,4 @@
-//! The checkout's cluster.
+//! The cluster of this checkout.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -7,24 +7,24 @@ use uuid::Uuid;
 
 use crate::server::Lodge;
 
-/// The cluster; a test on it cannot pass while any of it is down.
+/// Returns the cluster. Fails while any member is down.
 pub(crate) fn cluster() -> Cluster {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     Cluster::up_with(&workspace, Member::all()).unwrap()
 }
 
-/// Where the web processes listen.
+/// Returns the addresses of the web processes.
 pub(crate) fn webs(cluster: &Cluster) -> Vec<SocketAddr> {
     cluster.layout().addresses(Kind::Web)
 }
 
-/// A process of the tests' own on the cluster's engines.
+/// Returns a process of this test on the cluster's engines.
 pub(crate) fn on(cluster: &Cluster) -> Lodge {
     let settings = cluster.layout().settings();
     settings.into_iter().fold(Lodge::new(), |lodge, (name, value)| lodge.with(name, &value))
 }
 
-/// A short that no other test has.
+/// Returns a unique name that starts with `name`.
 pub(crate) fn fresh(name: &str) -> String {
     format!("{name}-{}", Uuid::now_v7().simple())
 }

@@ -31,12 +31,12 @@ from lodge_client.models import (
 
 DAY = (3, "2025", "9", 77)
 
-# Operations that were called with success.
+# Operations that were called successfully.
 driven = set()
 
 
 def is_of(value, kind):
-    """Whether a value, with all that is in it, is of the type that the client promises; and holds no more."""
+    """Returns whether a value, with all nested values, has the client's declared type and no extra fields."""
     if kind is Any:
         return True
     if get_origin(kind) in (Union, UnionType):
@@ -53,7 +53,7 @@ def is_of(value, kind):
 
 
 def call(operation, *arguments, client, status, kind, **more):
-    """Calls an operation; what it answers, which is of that status and type."""
+    """Calls an operation. Returns the response, which must have this status and type."""
     answer = operation.sync_detailed(*arguments, client=client, **more)
     assert answer.status_code == status, (operation.__name__, arguments, answer)
     if kind is None:
@@ -77,7 +77,7 @@ def bad(operation, *arguments, words, client, status=HTTPStatus.BAD_REQUEST, **m
 
 
 def rides(client):
-    """Rides are stored once, and summed as the course has published it."""
+    """Rides are stored once, and totals are as the course has published them."""
     ride = LiftRide(time=217, lift_id=21)
     made = good(write_new_lift_ride, *DAY, client=client, status=HTTPStatus.CREATED, kind=StoredEvent, body=ride)
     assert made.id
@@ -107,7 +107,7 @@ def rides(client):
 
 
 def resorts_and_seasons(client):
-    """Resorts are listed, and their seasons: those with rides, and those that were added."""
+    """Resorts are listed with their seasons: seasons with rides, and seasons that were added."""
     listed = good(get_resorts, client=client, kind=ResortsList).resorts
     assert len(listed) == 10 and listed[2] == Resort(resort_id=3, resort_name="Stevens Pass"), listed
     for _ in range(2):
@@ -117,7 +117,7 @@ def resorts_and_seasons(client):
 
 
 def refusals(client, gate, stranger):
-    """What cannot be is refused with a message that says why."""
+    """An invalid request is refused with a message that says why."""
     ride = LiftRide(time=217, lift_id=21)
     for place, words in (
         ((11, "2025", "9", 77), "resortID: must be a whole number from 1 to 10"),
@@ -167,7 +167,7 @@ def refusals(client, gate, stranger):
 
 
 def nothing_there(client):
-    """What is no operation is refused in the same form."""
+    """A request that matches no operation is refused in the same form."""
     for method, path, status in (
         ("GET", "/resorts/3", HTTPStatus.NOT_FOUND),
         ("GET", "/skiers", HTTPStatus.NOT_FOUND),
@@ -180,7 +180,7 @@ def nothing_there(client):
 
 
 def main(server, key):
-    # A status that the document does not speak of is an error.
+    # A status that the document does not list is an error.
     client, gate, stranger = (
         made.with_timeout(30)
         for made in (

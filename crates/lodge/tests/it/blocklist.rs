@@ -34,7 +34,7 @@ fn a_blocked_host_is_neither_linked_to_nor_followed_and_the_list_is_reloaded() {
 
     std::fs::remove_file(&list).unwrap();
     server.signal(Signal::HUP);
-    eventually_true("it says so", || server.log().contains("the old blocklist stays"));
+    eventually_true("it says so", || server.log().contains("the previous blocklist stays in use"));
     assert_eq!(server.get("/bad").status, 410);
     std::fs::write(&list, "").unwrap();
     server.signal(Signal::HUP);

@@ -14,13 +14,13 @@ fn what_is_good_is_said_line_by_line() {
     let lodge = Lodge::new();
     let ran = lodge.run(&FREE);
     let apps = "configuration: apps links, accounts, rides, board";
-    ran.says(0, &[apps, "empty; lodge serve fills it"]);
+    ran.says(0, &[apps, "empty; lodge serve creates"]);
     assert!(ran.out.lines().all(|line| line.starts_with("ok    ")), "{}", ran.out);
     assert!(!lodge.data().exists(), "a check makes nothing");
     let server = lodge.start();
     let (public, ops) = (server.address.to_string(), server.ops.to_string());
     let ran = lodge.run(&["check", "--listen", &public, "--ops-listen", &ops]);
-    ran.says(0, &["a server runs on it", "is taken, by the server"]);
+    ran.says(0, &["in use by a running server", "is in use; a server is running"]);
     server.stop();
     lodge.run(&FREE).prints("format 19");
 }
@@ -46,7 +46,7 @@ fn what_is_bad_is_said_and_the_exit_code_tells() {
     let open = Lodge::new();
     let ran = open.run(&["check", "--listen", "0.0.0.0:0", "--ops-listen", "127.0.0.1:0"]);
     // A note is no fault.
-    ran.says(0, &["note  public_url", "anybody"]);
+    ran.says(0, &["note  public_url", "can create links"]);
 }
 
 #[test]
@@ -55,12 +55,12 @@ fn tiers_that_can_meet_are_good() {
     let (tiers, accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let ran = tiers.another_web().run(&FREE);
     let address = accounts.wire.unwrap();
-    let lets_in = format!("ok    accounts.servers: {address} lets");
+    let lets_in = format!("ok    accounts.servers: {address} accepts");
     // As the certificates are that nobody gave another end.
-    ran.says(0, &[&lets_in, "server.pem: good until 4096-01-01"]);
+    ran.says(0, &[&lets_in, "server.pem: valid until 4096-01-01"]);
     assert!(!ran.out.contains("accounts.listen"), "{}", ran.out);
     let ran = tiers.accounts.run(&["check", "--ops-listen", &accounts.ops.to_string()]);
-    let taken = format!("ok    accounts.listen: {address} is taken, by the server");
+    let taken = format!("ok    accounts.listen: {address} is in use; a server");
     ran.says(0, &["ok    accounts: can be served", &taken]);
     assert!(!ran.out.contains("http.listen"), "it does not listen there: {}", ran.out);
     assert!(accounts.metric("lodge_wire_hellos_failed_total") < 1.0, "who checks was let in");
@@ -109,7 +109,7 @@ fn a_certificate_that_has_ended_is_told() {
     fs::write(&both, fs::read_to_string(ours.root()).unwrap() + include_str!("ended.pem")).unwrap();
     is_bad(
         &tiers.another_web().with("LODGE_ACCOUNTS_CA_FILE", text(&both)),
-        &["accounts.ca_file", "has ended on 2001-01-01"],
+        &["accounts.ca_file", "expired on 2001-01-01"],
     );
 }
 

@@ -13,10 +13,10 @@ fn a_rebuild_exits_by_whether_anything_differed() {
     let rebuild = || lodge.run(&["admin", "rebuild", "rides"]);
     let right = rebuild();
     assert_eq!(right.code, 0, "{right:?}");
-    assert_eq!(right.out, "1 rides and voids were read\nnothing differed\n");
+    assert_eq!(right.out, "1 rides and voids read\nall totals are correct\n");
     assert_eq!(server.stop(), Some(0));
     lodge.database().execute("UPDATE skier_days SET vertical = 50", []).unwrap();
-    rebuild().says(3, &["skiers' days: 1 were wrong, and are put right"]);
+    rebuild().says(3, &["skiers' days: 1 wrong, corrected"]);
     assert_eq!(rebuild().code, 0);
     assert_eq!(lodge.start().get(DAY).json(), json!(40));
     // There is no such day that it could put right.

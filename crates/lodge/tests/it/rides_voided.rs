@@ -35,8 +35,8 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
     assert_eq!(find(&lodge, &["--skier", "8"]).len(), 0);
 
     let said = lodge.admin(&["ride", "void", &wrong]);
-    let ride = "skier 7 at resort 3 in season 9999 on day 366, minute 217, by lift 21, 210 up";
-    assert_eq!(said, format!("took back the ride of {ride}\n"));
+    let ride = "skier 7 at resort 3, season 9999, day 366, minute 217, lift 21, vertical 210";
+    assert_eq!(said, format!("voided the ride of {ride}\n"));
     assert_eq!(server.get(FAR_OFF).status, 404);
     assert_eq!(server.get(DAY).json(), json!(10), "the others stay");
     assert!(!server.get("/rides").text().contains("9999"));
@@ -60,7 +60,7 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
     assert_eq!(server.stop(), Some(0));
     refusals();
     lodge.admin(&["ride", "void", &right]);
-    lodge.run(&["admin", "rebuild", "rides"]).prints("nothing differed");
+    lodge.run(&["admin", "rebuild", "rides"]).prints("all totals are correct");
     assert_eq!(lodge.start().get(DAY).status, 404);
 }
 

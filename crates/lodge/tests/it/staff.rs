@@ -103,10 +103,10 @@ fn a_file_of_people_names_columns_that_are_known() {
     let lodge = Lodge::new();
     let _server = lodge.start();
     for (content, said) in [
-        ("kim,Kim\n", "there is no column \"kim\""),
+        ("kim,Kim\n", "unknown column \"kim\""),
         ("", "line 1 must name the columns"),
-        ("username,phone\nkim,1\n", "there is no column \"phone\""),
-        ("username;nickname\nkim;Kim\n", "there is no column \"username;nickname\""),
+        ("username,phone\nkim,1\n", "unknown column \"phone\""),
+        ("username;nickname\nkim;Kim\n", "unknown column \"username;nickname\""),
         ("nickname\nKim\n", "line 1 must name the columns"),
     ] {
         let file = lodge.write("people.csv", content);
@@ -129,7 +129,7 @@ fn imported_people_sign_in_with_their_old_passwords() {
     ];
     let file = lodge.write("people.csv", lines.join("\n"));
     let ran = lodge.run(&["admin", "user", "import", text(&file)]);
-    assert_eq!(ran.out.trim(), "2 accounts made, 1 names were taken, 2 lines not taken");
+    assert_eq!(ran.out.trim(), "2 accounts created, 1 usernames already taken, 2 lines rejected");
     ran.fails("line 5: username:");
     ran.fails("line 6: password_hash:");
 

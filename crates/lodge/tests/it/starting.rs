@@ -49,14 +49,14 @@ fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
         ("[http]\nconnections_max = 0", &["http.connections_max", "at least 1"]),
         ("public_url = \"go.example\"", &["public_url", "https://go.example.org"]),
         ("[log]\nfilter = \"a=b=c\"", &["log.filter"]),
-        ("this is not TOML", &["is not TOML"]),
+        ("this is not TOML", &["is not valid TOML"]),
     ] {
         lodge.write("lodge.toml", toml);
         refused(&lodge.run(&SERVE), 78, words);
     }
     std::fs::remove_file(lodge.file("lodge.toml")).unwrap();
     let missing = ["serve", "--config", "missing.toml"];
-    refused(&lodge.run(&missing), 78, &["missing.toml", "cannot be read"]);
+    refused(&lodge.run(&missing), 78, &["missing.toml", "cannot read"]);
     refused(
         &Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "many").run(&SERVE),
         78,

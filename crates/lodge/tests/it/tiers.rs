@@ -274,7 +274,7 @@ fn a_tier_without_its_settings_says_which() {
         ("accounts", vec![without("LODGE_ACCOUNTS_KEY_FILE")], "accounts.key_file"),
         ("accounts", vec![tls.clone()], "accounts.key_file"),
         ("accounts", vec![tls.clone(), key], "accounts.certificate_file"),
-        ("accounts", vec![tls, certificate.clone()], "only together"),
+        ("accounts", vec![tls, certificate.clone()], "set together"),
         ("accounts", vec![ca], "accounts.tls"),
         ("accounts", vec![certificate], "accounts.tls"),
     ] {

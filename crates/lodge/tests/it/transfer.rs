@@ -32,9 +32,9 @@ fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
     other.key("me");
     let import = ["import", "--from", "lodge", "--key", "me", text(&file)];
     let said = other.admin(&import);
-    assert!(said.contains("4 links imported, 0 were there already, 0 not taken"), "{said}");
+    assert!(said.contains("4 links imported, 0 already present, 0 rejected"), "{said}");
     let said = other.admin(&import);
-    assert!(said.contains("0 links imported, 4 were there already, 0 not taken"), "{said}");
+    assert!(said.contains("0 links imported, 4 already present, 0 rejected"), "{said}");
     let again = other.file("again.csv");
     other.admin(&["export", text(&again)]);
     assert_eq!(exported, std::fs::read_to_string(&again).unwrap());
@@ -51,7 +51,7 @@ fn an_export_overwrites_nothing_and_leaves_nothing_beside_it() {
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let file = lodge.write("links.csv", "mine");
     let beside = lodge.write("links.unfinished", "mine too");
-    lodge.run(&["admin", "export", text(&file)]).fails("links.csv exists already");
+    lodge.run(&["admin", "export", text(&file)]).fails("links.csv already exists");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     std::fs::remove_file(&file).unwrap();
     lodge.run(&["admin", "export", text(&file)]).prints("exported 1 links");
@@ -127,7 +127,7 @@ fn rows_that_cannot_be_are_named_and_the_others_taken() {
     );
     let ran = lodge.run(&["admin", "import", "--from", "yourls", text(&file)]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("2 links imported, 0 were there already, 4 not taken"), "{ran:?}");
+    assert!(ran.out.contains("2 links imported, 0 already present, 4 rejected"), "{ran:?}");
     for line in ["line 3: short", "line 4: target", "line 5: this short is taken", "line 6: short"]
     {
         assert!(ran.err.contains(line), "{line} in {}", ran.err);

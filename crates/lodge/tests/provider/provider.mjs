@@ -1,6 +1,6 @@
 // A real OpenID provider for the tests, with its own login and consent pages. It prints its issuer when it is
-// ready. Whom somebody signs in as decides what goes wrong: what a provider must never do is done to the token
-// of its own making, with its own key.
+// ready. The username at sign-in selects a fault: the provider then issues a token that a correct provider
+// would never issue.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -19,7 +19,7 @@ const client = (id, method) => ({
   token_endpoint_auth_method: method,
   grant_types: ['authorization_code'],
   response_types: ['code'],
-  // The port of such a client may be any (RFC 8252, section 7.3), as that of the server under test is.
+  // A native client may use any port (RFC 8252, section 7.3); the server under test has a random one.
   application_type: 'native',
   redirect_uris: ['open', 'plain', 'posted'].map((name) => `http://127.0.0.1/login/by/${name}/callback`),
 });
@@ -56,7 +56,7 @@ server.listen(port, '127.0.0.1', () => {
       claims: () => ({ sub: id, preferred_username: id, email: 'ada@example.org', email_verified: true }),
     }),
   });
-  // For a test that looks for them elsewhere.
+  // The issued tokens, for a test that they do not leak.
   const issued = [];
   provider.use(async (context, next) => {
     if (context.path === '/issued') {
@@ -64,7 +64,7 @@ server.listen(port, '127.0.0.1', () => {
       return;
     }
     await next();
-    // Its pages ask for a font of another site.
+    // Remove the font that the provider's pages load from another site.
     if (typeof context.body === 'string') context.body = context.body.replace(/@import [^;]+;/, '');
     if (context.path === '/token' && context.body?.access_token) {
       issued.push(context.body.access_token, context.body.id_token);

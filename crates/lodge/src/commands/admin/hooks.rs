@@ -14,21 +14,21 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(super) enum HookOptions {
-    /// Have a URL told what happens in a channel from now on, and print the secret that deliveries are signed
-    /// with, the only time that it can be had.
+    /// Add a webhook, which receives a channel's events from now on, and print the secret that signs its
+    /// deliveries. The secret is shown only once.
     Add {
         /// The channel.
         channel: String,
-        /// Where to: https or http.
+        /// The URL to deliver to: https or http.
         url: String,
     },
-    /// List the hooks.
+    /// List the webhooks.
     ///
-    /// Of each, separated by tabs: its number, channel and URL, what its receiver has taken, and how it goes.
+    /// One line per webhook, separated by tabs: number, channel, URL, cursor of the last delivered event, state.
     List,
-    /// Tell somebody nothing any more.
+    /// Remove a webhook.
     Remove {
-        /// The hook's number.
+        /// The number of the webhook.
         id: i64,
     },
 }
@@ -50,7 +50,7 @@ pub(super) fn carry_out(administrator: &mut Administrator, command: HookOptions)
         }
         HookOptions::Remove { id } => {
             let () = administrator.ask(Command::Hook(HookCommand::Remove { id: HookId(id) }))?;
-            say!("hook {id} is told nothing any more");
+            say!("webhook {id} is removed");
         }
     }
     Ok(())
@@ -58,9 +58,9 @@ pub(super) fn carry_out(administrator: &mut Administrator, command: HookOptions)
 
 fn told(standing: &HookStanding) -> String {
     match standing {
-        HookStanding::Well => "well".to_owned(),
+        HookStanding::Well => "ok".to_owned(),
         HookStanding::Failing { failures, since, next_try, why } => {
-            format!("failing since {since}, {failures} times, next try {next_try}: {why}")
+            format!("failing since {since}, {failures} failures, next retry {next_try}: {why}")
         }
         HookStanding::Disabled { at, why } => format!("disabled {at}: {why}"),
     }

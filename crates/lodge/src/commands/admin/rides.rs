@@ -16,49 +16,49 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GateCommand {
-    /// Make a gate and print its key, the only time that it can be had.
+    /// Create a gate and print its key. The key is shown only once.
     Create {
-        /// What to call it.
+        /// The name of the gate.
         name: String,
-        /// The number of the only resort whose rides it may send. [default: all]
+        /// The only resort that the gate may send rides for. [default: all]
         #[arg(long, value_name = "NUMBER")]
         resort: Option<u64>,
     },
     /// List the gates.
     List,
-    /// End a gate's key at once. Its rides stay.
+    /// Revoke a gate's key immediately. Its rides stay.
     Revoke {
-        /// What it is called.
+        /// The name of the gate.
         name: String,
     },
-    /// Print another key for a gate, also for one that was revoked. The older key ends at once; the gate's
-    /// rides stay its own.
+    /// Print a new key for a gate, even if it was revoked. The old key ends immediately; the gate keeps its
+    /// rides.
     Renew {
-        /// What it is called.
+        /// The name of the gate.
         name: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RideCommand {
-    /// List a day's events, with the ids by which they can be taken back, in the order in which they came.
+    /// List the ride events of a day in order of arrival, with the ids that `void` needs.
     ///
-    /// Of each, separated by tabs: its id; its gate, or - for whoever has no key; skier, minute, lift and
-    /// vertical; when it came in; and, of a void, the id of the ride that it took back.
+    /// One line per event, separated by tabs: id; gate, or - if sent without a key; skier; minute; lift;
+    /// vertical; time of arrival; for a void, the id of the voided ride.
     Find(FindOptions),
-    /// Take back a ride, as the gate that sent it could. Sums follow at once.
+    /// Void a wrong ride on behalf of the gate that sent it. Totals change immediately.
     ///
-    /// Exits with 1 if there is no such ride, or it is void already.
+    /// Exits with 1 if there is no such ride, or if it is void already.
     Void {
-        /// What the ride's event is called.
+        /// The event id of the ride.
         event: String,
-        /// The gate that sent it. [default: whoever has no key]
+        /// The gate that sent the ride. [default: sent without a key]
         #[arg(long, value_name = "NAME")]
         gate: Option<String>,
     },
 }
 
-/// Which day, and whose.
+/// `lodge admin ride find`.
 #[derive(Debug, Args)]
 pub(super) struct FindOptions {
     /// The season.
@@ -78,25 +78,26 @@ pub(super) struct FindOptions {
 /// `lodge admin pass`.
 #[derive(Debug, Args)]
 pub(super) struct PassOptions {
-    /// The skier's number.
+    /// The skier, or the first skier of a range.
     skier: u64,
-    /// The last one, to print those between as well.
+    /// The last skier of a range. [default: only one skier]
     #[arg(long, value_name = "LAST")]
     to: Option<u64>,
-    /// Print new codes, and make the older ones void. Whose a pass is, it stays until it is claimed anew.
+    /// Issue new codes; the old ones become invalid. A claimed pass stays with its account until it is claimed
+    /// again.
     #[arg(long)]
     renew: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RebuildCommand {
-    /// Make all sums of rides anew of the rides, and say which were wrong. Rides are taken in meanwhile.
+    /// Recompute all ride totals from the rides, and report which were wrong. The server may keep running.
     ///
-    /// Exits with 0 if none was wrong, with 3 if any was, and with 1 if it could not be done to the end.
+    /// Exits with 0 if all totals were correct, 3 if any was corrected, 1 if the rebuild failed.
     Rides,
 }
 
-/// What [`rebuild`] exits with when something was wrong, and is put right.
+/// The exit code of [`rebuild`] when totals were wrong and have been corrected.
 const DIFFERED: u8 = 3;
 
 pub(super) fn rebuild(
@@ -106,13 +107,13 @@ pub(super) fn rebuild(
     let RebuildCommand::Rides = command;
     let Rebuilt { events, differences } =
         administrator.ask(Command::Rides(RidesCommand::Rebuild))?;
-    say!("{events} rides and voids were read");
+    say!("{events} rides and voids read");
     if differences.is_empty() {
-        say!("nothing differed");
+        say!("all totals are correct");
         return Ok(ExitCode::SUCCESS);
     }
     for (what, rows) in differences {
-        say!("{what}: {rows} were wrong, and are put right");
+        say!("{what}: {rows} wrong, corrected");
     }
     Ok(ExitCode::from(DIFFERED))
 }
@@ -127,7 +128,7 @@ pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> R
     match administrator.carry_out(Command::Rides(command))? {
         Outcome::GateCreated { token, .. } => say!("{}", token.reveal()),
         Outcome::Gates(gates) => gates.iter().for_each(print),
-        Outcome::GateRevoked(gate) => say!("{} sends nothing any more", gate.name),
+        Outcome::GateRevoked(gate) => say!("{} is revoked", gate.name),
         _ => bail!(OTHER_ANSWER),
     }
     Ok(())
@@ -150,7 +151,8 @@ pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> R
     let Ride { on, skier, minute, lift, vertical } = administrator.ask(command)?;
     let ResortDay { season, resort, day } = on;
     say!(
-        "took back the ride of skier {skier} at resort {resort} in season {season} on day {day}, minute {minute}, by lift {lift}, {vertical} up"
+        "voided the ride of skier {skier} at resort {resort}, season {season}, day {day}, minute {minute}, \
+         lift {lift}, vertical {vertical}"
     );
     Ok(())
 }
@@ -185,7 +187,7 @@ fn find(administrator: &mut Administrator, options: &FindOptions) -> Result<()> 
 pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> Result<()> {
     let last = options.to.unwrap_or(options.skier);
     if last < options.skier {
-        bail!("--to must be {} or more", options.skier);
+        bail!("--to must be at least {}, not {last}", options.skier);
     }
     let (mut first, mut out) = (options.skier, Out::lock());
     while first <= last {

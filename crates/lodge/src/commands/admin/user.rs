@@ -26,59 +26,59 @@ use crate::{
     },
 };
 
-/// Accounts that are asked for, or sent, at once.
+/// Accounts per request to the server.
 const PAGE: usize = 1_000;
 
-/// What a file of people may say, of each at least the first.
+/// The columns of an import file; only the first is required.
 const COLUMNS: [&str; 5] = ["username", "nickname", "email", "password_hash", "role"];
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UserOptions {
-    /// Make an account. The password is asked for, or read from standard input.
+    /// Create an account. Prompts for the password, or reads it from standard input.
     Create {
-        /// Its name.
+        /// The username.
         username: String,
-        /// What its owner may do.
+        /// The role of the account.
         #[arg(long, value_parser = role(), default_value = Role::Member.name())]
         role: Role,
     },
-    /// Make accounts from a CSV file with the columns `username`, `nickname`, `email`, `password_hash` and `role`;
-    /// only the first is needed. Hashes are argon2id's in PHC form or bcrypt's. It can be repeated: what is
-    /// there stays.
+    /// Import accounts from a CSV file with the columns `username`, `nickname`, `email`, `password_hash` and `role`;
+    /// only `username` is required. Hashes are argon2id in PHC format or bcrypt. Can be repeated: existing
+    /// accounts stay unchanged.
     Import {
-        /// The file.
+        /// The file to import.
         file: PathBuf,
     },
-    /// List accounts by name.
+    /// List accounts by username.
     List {
-        /// Only those whose name starts so.
+        /// List only usernames with this prefix.
         #[arg(long, default_value = "")]
         prefix: String,
     },
-    /// Give somebody a role.
+    /// Set the role of an account.
     Role {
-        /// Who.
+        /// The username.
         username: String,
-        /// What they may do.
+        /// The new role.
         #[arg(value_parser = role())]
         role: Role,
     },
-    /// Keep somebody out, from now on everywhere.
+    /// Ban an account and end all its sessions.
     Ban(Who),
-    /// Let somebody in again.
+    /// Lift the ban of an account.
     Unban(Who),
-    /// Take somebody's picture away. Its files are removed within two hours.
+    /// Remove the picture of an account. Its files are deleted within two hours.
     PictureRemove(Who),
-    /// Show what happened to somebody's account in the last year, the newest 1,000: when, what, and by whom.
+    /// List the events of an account in the last year, the newest 1,000: time, event, actor.
     Events(Who),
-    /// Give out a code with which its owner can set a new password within 15 minutes, once. All sessions
-    /// of the account end at once.
+    /// Issue a code that sets a new password, valid once and for 15 minutes. All sessions of the account end
+    /// immediately.
     Reset(Who),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Who {
-    /// Who.
+    /// The username.
     username: String,
 }
 
@@ -102,27 +102,27 @@ pub(super) fn carry_out(
             let username = Username::parse(&username)?;
             let command = UserCommand::Create { username, password: password()?, role };
             let account = changed(administrator, command)?;
-            say!("{} is made", account.username);
+            say!("{} is created", account.username);
         }
         UserOptions::Import { file } => return import(administrator, &file),
         UserOptions::List { prefix } => list(administrator, &prefix)?,
         UserOptions::Role { username, role } => {
             let username = Username::parse(&username)?;
             let account = changed(administrator, UserCommand::SetRole { username, role })?;
-            say!("{} is {} now", account.username, account.role.name());
+            say!("{} is now {}", account.username, account.role.name());
         }
         UserOptions::Ban(who) => {
             let account = changed(administrator, UserCommand::Ban { username: who.name()? })?;
-            say!("{} is banned, and signed in nowhere", account.username);
+            say!("{} is banned; all sessions are ended", account.username);
         }
         UserOptions::Unban(who) => {
             let account = changed(administrator, UserCommand::Unban { username: who.name()? })?;
-            say!("{} is not banned any more", account.username);
+            say!("{} is no longer banned", account.username);
         }
         UserOptions::PictureRemove(who) => {
             let account =
                 changed(administrator, UserCommand::TakePicture { username: who.name()? })?;
-            say!("{} has no picture any more", account.username);
+            say!("the picture of {} is removed", account.username);
         }
         UserOptions::Events(who) => events(administrator, who.name()?)?,
         UserOptions::Reset(who) => reset(administrator, who.name()?)?,
@@ -130,12 +130,12 @@ pub(super) fn carry_out(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The account as it is after a command that changes one.
+/// Runs a command that changes an account. Returns the changed account.
 fn changed(administrator: &mut Administrator, command: UserCommand) -> Result<Account> {
     administrator.ask(Command::User(command))
 }
 
-/// A password from the terminal, where it is not shown, or the first line of standard input.
+/// Reads a password: from the terminal without echo, or the first line of standard input.
 fn password() -> Result<Password> {
     let typed = if io::stdin().is_terminal() {
         rpassword::prompt_password("Password: ")?
@@ -161,7 +161,7 @@ fn events(administrator: &mut Administrator, username: Username) -> Result<()> {
             (Actor::Owner, _) => "its owner".to_owned(),
             (Actor::Operator, _) => "the command line".to_owned(),
             (Actor::Staff(_), Some(name)) => name.to_string(),
-            (Actor::Staff(_), None) => "somebody of the staff who is gone".to_owned(),
+            (Actor::Staff(_), None) => "a deleted staff account".to_owned(),
         };
         say!("{}\t{}\t{by}", told.event.at, told.event.kind.name());
     }
@@ -190,7 +190,7 @@ fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
     }
 }
 
-/// What came of an import so far.
+/// Counts of an import so far.
 #[derive(Default)]
 struct Sum {
     made: u64,
@@ -199,7 +199,7 @@ struct Sum {
 }
 
 fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
-    let input = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let progress = progress_bar(input.metadata()?.len(), "{bar:40} {bytes}/{total_bytes} {msg}")?;
     let mut reader = csv::Reader::from_reader(progress.wrap_read(input));
     let headers = reader.headers().with_context(|| format!("{}", file.display()))?.clone();
@@ -230,7 +230,7 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
     }
     progress.finish_and_clear();
     say!(
-        "{} accounts made, {} names were taken, {} lines not taken",
+        "{} accounts created, {} usernames already taken, {} lines rejected",
         sum.made,
         sum.already,
         sum.refused
@@ -238,13 +238,13 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
     Ok(if sum.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is not known would be lost, and without names there is nothing.
+/// Refuses unknown columns, whose data would be lost, and a file without usernames.
 fn check_columns(headers: &csv::StringRecord) -> Result<()> {
     if let Some(column) = headers.iter().find(|column| !COLUMNS.contains(column)) {
-        bail!("line 1: there is no column {column:?}; the columns are {}", COLUMNS.join(", "));
+        bail!("line 1: unknown column {column:?}; the columns are {}", COLUMNS.join(", "));
     }
     if !headers.iter().any(|column| column == COLUMNS[0]) {
-        bail!("line 1 must name the columns, {} at least", COLUMNS[0]);
+        bail!("line 1 must name the columns; {} is required", COLUMNS[0]);
     }
     Ok(())
 }
