@@ -125,7 +125,7 @@ fn streams_of_pages_are_proved_as_those_of_programs_are() {
     let (address, _) = board(SOUND);
     let ran = board_load(address, "--pages --cut 20ms");
     assert!(ran.number("/ends/cut") >= 5.0, "{}", ran.text);
-    assert!(ran.text.contains(" 5 streams of pages;"), "{}", ran.text);
+    assert!(ran.text.contains(" 5 page streams;"), "{}", ran.text);
     assert_eq!(ran.json["options"]["listening"], "pages");
     ran.is("/until_last_ms/count", 60.0);
     assert!(ran.text.ends_with("\nVERIFIED\n"), "{}", ran.text);
