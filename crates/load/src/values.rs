@@ -10,8 +10,9 @@ const DURATION_MAX: Duration = Duration::from_hours(7 * 24);
 
 /// Parses a duration such as 500ms, 10s, 2m or 1h: more than 0 and at most 7 days.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let time: SignedDuration =
-        text.parse().map_err(|_| format!("`{text}` is not a duration like 500ms, 10s, 2m or 1h"))?;
+    let time: SignedDuration = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a duration like 500ms, 10s, 2m or 1h"))?;
     let is_fine = |time: &Duration| !time.is_zero() && *time <= DURATION_MAX;
     let time = Duration::try_from(time).ok().filter(is_fine);
     time.ok_or_else(|| format!("`{text}` must be more than 0 and at most 7 days"))

@@ -114,8 +114,8 @@ pub(crate) fn start(plan: &BoardPlan, control: &Control, token: &str) -> Result<
         named()
     );
     ensure!(status == 200, "{} returned {status}", named());
-    let page: Page = serde_json::from_slice(&body)
-        .with_context(|| format!("{} returned no cursor", named()))?;
+    let page: Page =
+        serde_json::from_slice(&body).with_context(|| format!("{} returned no cursor", named()))?;
     let is_fine = page.cursor.bytes().all(|byte| byte.is_ascii_digit() || b":,".contains(&byte));
     ensure!(is_fine, "{} returned the malformed cursor {:?}", named(), page.cursor);
     Ok(page.cursor)
