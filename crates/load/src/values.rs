@@ -28,7 +28,7 @@ pub(crate) fn number(
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| {
-            format!("must be a number from {} to {}, not `{text}`", range.start(), range.end())
+            format!("must be from {} to {}, not `{text}`", range.start(), range.end())
         })
     }
 }

@@ -40,7 +40,7 @@ impl BoardPlan {
         let streams = u64::from(args.users) * u64::from(args.streams_per_user);
         ensure!(
             streams <= STREAMS_MAX,
-            "--users × --streams-per-user must be at most {STREAMS_MAX} streams, not {streams}"
+            "--users × --streams-per-user must be at most {STREAMS_MAX}, not {streams}"
         );
         ensure!(
             streams > 0 || !args.verify,

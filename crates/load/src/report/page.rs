@@ -189,6 +189,7 @@ impl Facts {
 /// Published figures of earlier systems, below rows of this run.
 #[derive(Debug)]
 pub(crate) struct Published {
+    pub(crate) ours: Vec<Ours>,
     pub(crate) known: Vec<SeedRun>,
 }
 

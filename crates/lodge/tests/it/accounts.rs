@@ -165,7 +165,7 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     let lodge_2 = Lodge::new();
     let server_2 = lodge_2.start();
     server_2.post("/api/accounts").once("key-1").json(&other_password).expect(201);
-    assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "the fingerprint does not depend on the password");
+    assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "it is independent of the password");
     let other = json!({ "username": "grace", "password": PASSWORD });
     ask.json(&other).expect(422);
 }

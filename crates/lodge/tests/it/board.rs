@@ -219,7 +219,7 @@ fn hidden_and_deleted_text_is_never_sent_to_members() {
         assert!(answer.status == 200 && !answer.text().contains("secret"), "{path}: {answer:?}");
     }
     let events = server.read_board(&bob, "/lobby/events");
-    assert_eq!(events["events"].as_array().unwrap().len(), 5, "each stays as a placeholder: {events}");
+    assert_eq!(events["events"].as_array().unwrap().len(), 5, "placeholders stay: {events}");
     assert_eq!(events["events"][0]["visibility"], "hidden");
     holds(&events["events"][1], json!({ "visibility": "deleted", "body": null }));
     let path = format!("/lobby/messages/{hidden}");
@@ -325,7 +325,7 @@ fn bots_write_with_a_key_until_it_is_revoked() {
 fn a_banned_member_cannot_read_or_write_the_board() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let meg = server.moderator("meg");
-    assert_eq!(server.board_status(&meg, "PUT", "/-/bans/bob"), 404, "bob has never used the board");
+    assert_eq!(server.board_status(&meg, "PUT", "/-/bans/bob"), 404, "bob is new to it");
     server.posted(&bob, "a", "hello");
     assert_eq!(server.board_status(&ada, "PUT", "/-/bans/bob"), 403);
     assert_eq!(server.board_status(&meg, "PUT", "/-/bans/meg"), 403, "staff ban those below them");

@@ -102,7 +102,7 @@ fn lodge_with_hooks() -> Lodge {
 fn admin(lodge: &Lodge, server: &Server) -> String {
     let token = server.moderator("root");
     lodge.admin(&["user", "role", "root", "admin"]);
-    eventually_true("the role is in effect", || server.board_status(&token, "GET", "/-/hooks") == 200);
+    eventually_true("the role counts", || server.board_status(&token, "GET", "/-/hooks") == 200);
     token
 }
 

@@ -377,7 +377,7 @@ fn an_archived_channel_is_read_only() {
     for form in [&[("react", "👍")][..], &[("action", "edit"), ("body", "the first word")]] {
         assert_eq!(send(&server, &bob, &path, form).status, 403, "{form:?}");
     }
-    assert_eq!(send(&server, &bob, &path, &[("action", "delete")]).status, 303, "authors may delete");
+    assert_eq!(send(&server, &bob, &path, &[("action", "delete")]).status, 303, "the author's");
     assert!(save("lobby", "", "yes").text().contains("id=\"archived-error\""));
     let list = server.read_board(&bob, "");
     assert_eq!(each(&list["channels"], "archived"), [Value::Null, json!(true)]);

@@ -158,7 +158,7 @@ fn a_refused_picture_leaves_no_files() {
     assert_eq!(refused(&ada, "a", b"<svg/>").0, 403);
     let unread = server.board(&ada, "POST", "/lobby/messages").header("Content-Length", "90000");
     let kind = "multipart/form-data; boundary=x";
-    assert_eq!(unread.header("Content-Type", kind).send().status, 403, "without waiting for the body");
+    assert_eq!(unread.header("Content-Type", kind).send().status, 403, "before the body");
     assert_eq!(kept(&server.lodge).len(), 2, "both sizes of the accepted picture");
 }
 

@@ -58,7 +58,6 @@ impl Ask {
         }
     }
 
-    /// Adds a header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -117,7 +116,6 @@ impl Ask {
         self.header("Content-Type", "multipart/form-data; boundary=x").body(body)
     }
 
-    /// Sets the body.
     pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
@@ -225,7 +223,6 @@ impl Answer {
         assert_eq!(self.leads(), (status, Some(location)), "{}\nto {}", self.text(), self.asked);
     }
 
-    /// Returns the value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -235,12 +232,10 @@ impl Answer {
         self.header("location")
     }
 
-    /// Returns the body as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Returns the body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error} in {}", self.text()))
@@ -280,7 +275,6 @@ impl Wire {
         Ok(Self { reader: BufReader::new(stream) })
     }
 
-    /// Returns the socket.
     pub(crate) fn stream(&self) -> &TcpStream {
         self.reader.get_ref()
     }

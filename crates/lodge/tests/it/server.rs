@@ -265,22 +265,18 @@ impl Server {
         Ask::new(self.address, method, path)
     }
 
-    /// A `POST`.
     pub(crate) fn post(&self, path: &str) -> Ask {
         self.ask("POST", path)
     }
 
-    /// A `PUT`.
     pub(crate) fn put(&self, path: &str) -> Ask {
         self.ask("PUT", path)
     }
 
-    /// A `PATCH`.
     pub(crate) fn patch(&self, path: &str) -> Ask {
         self.ask("PATCH", path)
     }
 
-    /// A `DELETE`.
     pub(crate) fn delete(&self, path: &str) -> Ask {
         self.ask("DELETE", path)
     }
