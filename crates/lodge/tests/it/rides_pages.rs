@@ -80,7 +80,7 @@ fn the_example_on_an_empty_page_runs_as_copied() {
 }
 
 #[test]
-fn the_mountain_page_shows_the_newest_or_a_chosen_day() {
+fn the_overview_shows_the_newest_or_a_chosen_day() {
     let (_lodge, server) = ridden();
     let newest = page(&server, "/rides");
     has(

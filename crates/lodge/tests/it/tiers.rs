@@ -196,7 +196,7 @@ const CONNECTIONS_MAX: usize = 500;
 const STRANGERS_MAX: usize = 128;
 
 #[test]
-fn fifteen_hundred_extra_connections_do_not_affect_five_hundred_established_ones() {
+fn two_thousand_connections_do_not_disturb_five_hundred_authenticated_ones() {
     let (_tiers, accounts, web) = Tiers::new().start();
     web.make_account("ada");
     drop(web);

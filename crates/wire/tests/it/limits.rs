@@ -22,7 +22,7 @@ use crate::support::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifteen_hundred_extra_connections_do_not_affect_five_hundred_established_ones() {
+async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = server.pool(500);
     until("all stand", || pool.connected() == 500).await;
