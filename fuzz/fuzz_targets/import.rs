@@ -1,4 +1,4 @@
-//! Whatever a file holds: its rows are read or refused, and there is an end to them.
+//! Import of any file: every row is read or refused, and reading terminates.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Whatever somebody writes on the board: its HTML has no tag but ours, each is closed, and it is bounded.
+//! Any message text: its HTML has only allowed tags, each of them closed, and bounded length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ mod seeds;
 #[path = "../../crates/domain/src/board/sound_html.rs"]
 mod sound_html;
 
-/// One of each thing that Markdown has, and of what is meant to get past it.
+/// Examples of each Markdown construct, and of attempts to inject HTML.
 const TYPED: [&str; 12] = [
     "# Lift 4 *stands*\n\nwind, says **@ada**\nback at ~~ten~~ eleven",
     "> what @bob said\n>> and what was answered\n\n1. one\n2. two\n   - deep\n     - deeper",

@@ -1,5 +1,5 @@
-//! Whatever somebody sends as a picture, and whatever is changed about good ones: it is refused, or becomes
-//! two files of either shape, and nothing panics.
+//! Any upload, and any mutation of a valid picture: it is refused, or becomes two files in each shape, and
+//! nothing panics.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ static GOOD: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 fuzz_target!(init: seeds::sow("picture", first()), |bytes: &[u8]| {
     tried(bytes);
-    // Which one, then what is changed: where, in two bytes, and to what.
+    // One byte selects the picture; then each change is an offset of two bytes and a new value.
     let Some((which, changes)) = bytes.split_first() else { return };
     let mut changed = GOOD[usize::from(*which) % GOOD.len()].clone();
     let length = changed.len();
@@ -30,19 +30,19 @@ fuzz_target!(init: seeds::sow("picture", first()), |bytes: &[u8]| {
         changed[usize::from(u16::from_le_bytes([change[0], change[1]])) % length] = change[2];
     }
     tried(&changed);
-    // A decoder of PNG looks no further where a check does not fit.
+    // A PNG decoder stops at a wrong checksum.
     if mend(&mut changed).is_some() {
         tried(&changed);
     }
 });
 
-/// Each good one, sent as it is and named as one of which nothing is changed.
+/// Returns each valid picture, and the input that selects it without changes.
 fn first() -> impl Iterator<Item = Vec<u8>> {
     let named = (0..).zip(&*GOOD).map(|(which, _)| vec![which]);
     GOOD.iter().cloned().chain(named)
 }
 
-/// Makes the checks of a PNG's chunks fit again; none of anything else.
+/// Recomputes the checksums of a PNG's chunks; `None` for other files.
 fn mend(bytes: &mut [u8]) -> Option<()> {
     if !bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         return None;

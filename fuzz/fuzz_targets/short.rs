@@ -1,4 +1,4 @@
-//! Whatever a caller writes: a short that is taken is one path segment, unchanged by a URL parser.
+//! Any text: an accepted short is one path segment, unchanged by a URL parser.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Whatever a caller writes: a target that is taken is an ASCII http or https URL without control
-//! characters, its own normal form, and can stand in a header.
+//! Any text: an accepted target is an ASCII http or https URL without control characters, is its own
+//! normal form, and is valid in a header.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Whatever somebody types: a name that is taken is its own name, and so is a nickname.
+//! Any text: an accepted username or nickname is its own normal form.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

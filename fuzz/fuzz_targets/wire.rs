@@ -1,5 +1,5 @@
-//! Whatever a peer sends, on either side: it is cut into frames of bounded length, and each of them is a
-//! message or none.
+//! Any bytes from a client or a server: they are split into frames of bounded length, each of which is a
+//! valid message or refused.
 #![no_main]
 
 use bytes::{Bytes, BytesMut};
@@ -36,7 +36,7 @@ fuzz_target!(init: seeds::sow("wire", messages().into_iter().map(framed)), |byte
     }
 });
 
-/// What is read is read again from what it is written as.
+/// Checks that a parsed message survives serialisation.
 fn again<T: Serialize + DeserializeOwned>(frame: &[u8]) {
     if let Ok(message) = serde_json::from_slice::<T>(frame) {
         let written = serde_json::to_vec(&message).unwrap();
@@ -45,7 +45,7 @@ fn again<T: Serialize + DeserializeOwned>(frame: &[u8]) {
     }
 }
 
-/// A message of each kind.
+/// Returns a message of each kind.
 fn messages() -> Vec<Value> {
     let some = Bytes32([7; 32]);
     let greeting = Greeting {
@@ -79,7 +79,7 @@ fn messages() -> Vec<Value> {
     messages
 }
 
-/// A call of each kind.
+/// Returns a call of each kind.
 fn calls() -> Vec<Value> {
     let digest = [7_u8; 32];
     let own = |wish| json!({ "own": { "session": digest, "wish": wish } });
@@ -88,7 +88,7 @@ fn calls() -> Vec<Value> {
     table("### Calls").into_iter().chain(wishes.map(own)).collect()
 }
 
-/// A refusal, and a reply of each kind.
+/// Returns a refusal, and a reply of each kind.
 fn outcomes() -> Vec<Value> {
     let arrived = [
         json!({ "arrived": { "newcomer": { "ticket": "x", "suggested": "ada", "next": "" } } }),
@@ -104,7 +104,7 @@ fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).unwrap()
 }
 
-/// As it crosses the network.
+/// Encodes a message as a frame.
 fn framed(message: Value) -> BytesMut {
     let (written, mut frame) = (Bytes::from(message.to_string()), BytesMut::new());
     codec().encode(written, &mut frame).unwrap();

@@ -1,4 +1,4 @@
-//! Seeded accounts, whose names follow from their numbers, and the tokens of their sessions.
+//! Seeded accounts, whose names are derived from their numbers, and their session tokens.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -6,15 +6,15 @@ use anyhow::{Context, Result, ensure};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Zipf};
 
-/// The password of all seeded accounts, unless another one is said.
+/// The default password of seeded accounts.
 pub const SEED_PASSWORD: &str = "a lift in the fog";
 
-/// The most accounts that can be seeded.
+/// The largest number of accounts that can be seeded.
 pub const SEEDED_MAX: u64 = 100_000_000;
 
-/// A name is so many bits of a number, five to a syllable.
+/// Bits of a number that its name encodes, five to a syllable.
 const BITS: u32 = 30;
-/// Bytes of a name.
+/// The length of a name in bytes.
 pub(crate) const NAME_BYTES: usize = 12;
 const SYLLABLES: [&[u8; 2]; 32] = [
     b"ba", b"be", b"bi", b"bo", b"da", b"de", b"di", b"do", b"ka", b"ke", b"ki", b"ko", b"la",
@@ -22,11 +22,11 @@ const SYLLABLES: [&[u8; 2]; 32] = [
     b"ri", b"ro", b"ta", b"te", b"ti", b"to",
 ];
 
-/// The most bytes of tokens that are read.
+/// The largest accepted token file, in bytes.
 const TOKENS_BYTES_MAX: u64 = 1 << 30;
 
-/// The name of the seeded account `number` (from 0, below 2^30): twelve letters. Names of numbers that
-/// follow each other are far apart in the alphabet, as those of people are who come one after the other.
+/// Returns the name of seeded account `number` (below 2^30): twelve letters. Names of consecutive numbers
+/// are far apart in the alphabet, like the names of users who sign up one after another.
 #[must_use]
 pub fn seeded_name(number: u64) -> String {
     let mut name = Vec::with_capacity(NAME_BYTES);
@@ -42,7 +42,7 @@ fn push_name(number: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Another number of as many bits, for each number another one: each step can be undone.
+/// Permutes the numbers of `BITS` bits: every step is invertible, so no two numbers share a result.
 fn spread(number: u64) -> u64 {
     const MASK: u64 = (1 << BITS) - 1;
     let mut bits = number & MASK;
@@ -53,26 +53,25 @@ fn spread(number: u64) -> u64 {
     bits ^ bits >> (BITS / 2)
 }
 
-/// Tokens of sessions, each as long as the others.
+/// Session tokens of equal length.
 #[derive(Clone, derive_more::Debug)]
 pub(crate) struct Tokens {
     #[debug(skip)]
     lines: Arc<[u8]>,
-    /// Of a line, with its end.
+    /// Bytes of a line, including its line feed.
     line_bytes: usize,
 }
 
 impl Tokens {
-    /// None.
     pub(crate) fn none() -> Self {
         Self { lines: Arc::default(), line_bytes: 1 }
     }
 
-    /// Reads a file with one on each line, the first `most` of them.
+    /// Reads the first `most` tokens of a file with one token a line.
     pub(crate) fn read(path: &Path, most: Option<u64>) -> Result<Self> {
         let named = || format!("--tokens {}", path.display());
         let length = fs::metadata(path).with_context(named)?.len();
-        ensure!(length <= TOKENS_BYTES_MAX, "{} has more than 1 GiB", named());
+        ensure!(length <= TOKENS_BYTES_MAX, "{} is larger than 1 GiB", named());
         let mut lines = fs::read(path).with_context(named)?;
         let line_bytes = lines.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         ensure!(line_bytes > 1, "{} has no token on its first line", named());
@@ -80,7 +79,7 @@ impl Tokens {
             most.and_then(|most| line_bytes.checked_mul(usize::try_from(most).ok()?))
         {
             let has = lines.len() / line_bytes;
-            ensure!(lines.len() >= bytes, "{} has {has} tokens, fewer than are asked for", named());
+            ensure!(lines.len() >= bytes, "{} has only {has} tokens; lower --sessions", named());
             lines.truncate(bytes);
         }
         let is_token = |line: &[u8]| {
@@ -90,7 +89,7 @@ impl Tokens {
         };
         ensure!(
             lines.chunks(line_bytes).all(is_token),
-            "{} must hold a token on each line, each as long as the others",
+            "{} must have one token a line, all of the same length",
             named()
         );
         Ok(Self { lines: lines.into(), line_bytes })
@@ -106,27 +105,27 @@ impl Tokens {
     }
 }
 
-/// People by number: first those who have a token, then seeded accounts by their names.
+/// Users by number: first those with a session token, then seeded accounts without one.
 #[derive(Debug, Clone)]
 pub(crate) struct People {
     pub(crate) tokens: Tokens,
-    /// In all.
+    /// All users, with and without a token.
     pub(crate) count: u64,
 }
 
 impl People {
-    /// Those who have a token, and nobody else unless `count` says that there are more.
+    /// The users with a token; if `count` is larger, also seeded accounts up to that number.
     pub(crate) fn signed_in(tokens: Tokens, count: Option<u64>) -> Self {
         let known = tokens.count();
         Self { tokens, count: count.unwrap_or(known).max(known) }
     }
 
-    /// How many have a token.
+    /// Returns the number of users with a token.
     pub(crate) fn signed_in_count(&self) -> u64 {
         self.tokens.count()
     }
 
-    /// Puts a token, or the name of whoever has none, into `out`.
+    /// Writes the token of user `index` into `out`, or the user's name if there is no token.
     pub(crate) fn write(&self, index: u64, out: &mut Vec<u8>) {
         out.clear();
         match self.tokens.get(index) {
@@ -136,22 +135,22 @@ impl People {
     }
 }
 
-/// How one of many is drawn.
+/// The distribution that items are drawn from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
-    /// Each is as likely as the others.
+    /// Uniform.
     Even,
-    /// The first are the likeliest.
+    /// Zipf's law: the first items are the likeliest.
     Zipf(Zipf<f64>),
 }
 
 impl Choice {
-    /// By Zipf's law among `count`.
+    /// Zipf's law over `count` items.
     pub(crate) fn zipf(count: u64, exponent: f64) -> Result<Self> {
         Ok(Self::Zipf(Zipf::new(crate::engine::times::float(count), exponent)?))
     }
 
-    /// A number below `count`, which is not 0.
+    /// Draws a number below `count`, which must not be 0.
     pub(crate) fn draw(self, rng: &mut impl Rng, count: u64) -> u64 {
         match self {
             Self::Even => rng.random_range(0..count),
@@ -184,7 +183,7 @@ mod tests {
         assert!(names.iter().all(|name| name.len() == NAME_BYTES));
         let rising = names.windows(2).filter(|pair| pair[0] < pair[1]).count();
         assert!((45_000..55_000).contains(&rising), "{rising}");
-        // What an index by name is spread over: about as many begin with each letter pair.
+        // An index by name is filled evenly: about as many names begin with each pair of letters.
         let mut first = std::collections::BTreeMap::<&str, usize>::new();
         for name in &names {
             *first.entry(&name[..2]).or_default() += 1;
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_read_as_far_as_they_are_wanted_and_all_or_none() {
+    fn exactly_the_wanted_number_of_tokens_is_read_and_bad_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens");
         let read = |text: &str, most| {
@@ -203,14 +202,14 @@ mod tests {
         let tokens = read("aa\nbb\ncc\n", Some(2)).unwrap();
         assert_eq!((tokens.count(), tokens.get(1), tokens.get(2)), (2, Some(&b"bb"[..]), None));
         assert!(!format!("{tokens:?}").contains("bb"));
-        assert!(read("aa\nbb\ncc\n", Some(4)).is_err(), "there are but three");
+        assert!(read("aa\nbb\ncc\n", Some(4)).is_err(), "the file has only three");
         for bad in ["", "\n", "aa", "aa\nb\n", "aa\nbbb\n", "aa\n b\n", "aa\nbb"] {
             assert!(read(bad, None).is_err(), "{bad:?}");
         }
     }
 
     #[test]
-    fn whoever_has_no_token_is_known_by_name() {
+    fn a_user_without_a_token_is_addressed_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens");
         fs::write(&path, "aa\nbb\n").unwrap();
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn by_zipf_the_first_of_ten_million_is_met_every_seventeenth_time() {
+    fn by_zipf_the_first_of_ten_million_is_drawn_every_seventeenth_time() {
         let (mut rng, count) = (SmallRng::seed_from_u64(1), 10_000_000);
         let choice = Choice::zipf(count, 1.0).unwrap();
         let drawn: Vec<u64> = (0..100_000).map(|_| choice.draw(&mut rng, count)).collect();

@@ -1,4 +1,4 @@
-//! `lodge load …`: what is put on a server.
+//! The command line of `lodge load …`.
 
 use std::io::Write;
 
@@ -10,26 +10,26 @@ use crate::links::{self, RequestCommand};
 use crate::report::page::Outcome;
 use crate::rides::{self, RidesCommand};
 
-/// `lodge load …`: what is put on a server.
+/// A workload of `lodge load …`.
 #[derive(Debug, Clone, Subcommand)]
 #[cfg_attr(test, derive(derive_more::TryInto))]
 pub enum LoadCommand {
-    /// Requests of links and of accounts.
+    /// Short links and accounts.
     #[command(flatten)]
     Requests(Box<RequestCommand>),
     /// Lift rides.
     #[command(flatten)]
     Rides(Box<RidesCommand>),
-    /// Post messages to a board while many listen to it: how long until each, and until the last, has
-    /// them; and proof that each got every acknowledged message once, in order
+    /// Post messages to a board with many open streams: latency to each stream and to the last one, and
+    /// proof that every stream got every acknowledged message once, in order
     Board(Box<BoardArgs>),
 }
 
-/// Does what `command` says and writes the report to `out`.
+/// Runs `command` and writes the report to `out`.
 ///
-/// Blocks until all is done. Threads and their runtimes are its own: call it from any thread that
-/// may block. Ctrl-C stops the sending, awaits the answers under way and still reports; a second
-/// one ends the process with code 130.
+/// Blocks until the run ends. It creates its own threads and runtimes: call it from any thread that
+/// may block. Ctrl-C stops sending, waits for the requests in flight and still writes the report; a
+/// second Ctrl-C ends the process with exit code 130.
 pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
     match command {
         LoadCommand::Requests(command) => links::run_to(command, out),
@@ -38,7 +38,7 @@ pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
     }
 }
 
-/// Reads a command line as a person types it, after `lodge load`.
+/// Parses the part of a command line after `lodge load`.
 #[cfg(test)]
 pub(crate) fn parse<C>(line: &str) -> Result<C, clap::Error>
 where

@@ -1,19 +1,19 @@
-//! The load generator: `lodge load links-get|links-put|links-mixed|accounts-get|accounts-sign-in` and
-//! `lodge load rides|rides-batch|rides-get` and `lodge load board`, and its reports.
+//! The load generator: `lodge load links-get|links-put|links-mixed|accounts-get|accounts-sign-in`,
+//! `lodge load rides|rides-batch|rides-get` and `lodge load board`, and their reports.
 //!
-//! It speaks to any HTTP/1.1 server and imports nothing of Lodge's. What it promises a reader of
+//! It works against any HTTP/1.1 server and does not depend on Lodge's other crates. Guarantees about
 //! its figures:
 //!
-//! - An error answer is never a success, and latencies are those of successes alone.
-//! - In an open loop (`--rate`) request k is due at start + k / rate whatever the server does, and
-//!   its latency counts from then: a stall is paid by every request that fell due in it.
-//! - The client's own lateness is reported apart (pacing lag): a timerfd on Linux, some tens of
-//!   microseconds on an idle machine; up to 1 ms on other systems.
-//! - With `--verify` every acknowledged write is read back. What nobody can know (timeout, lost
+//! - An error response is never a success. Latencies are those of successful requests only.
+//! - In an open loop (`--rate`), request k is due at start + k / rate whatever the server does, and
+//!   its latency counts from that time: every request that falls due during a stall pays for the stall.
+//! - The client's own lateness (pacing lag) is reported separately. The timer is a timerfd on Linux, late by
+//!   some tens of microseconds on an idle machine; on other systems it is up to 1 ms late.
+//! - With `--verify` every acknowledged write is read back. An indeterminate outcome (timeout, lost
 //!   connection, 5xx) is counted as unknown, never as acknowledged.
 //!
-//! Few threads, each with a single-threaded runtime, its share of the connections and a record of
-//! its own; the records are merged when all have ended.
+//! A run uses few threads. Each has a single-threaded runtime, its share of the connections and its own
+//! record; the records are merged when all threads have ended.
 
 mod accounts;
 mod board;

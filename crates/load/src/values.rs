@@ -1,36 +1,39 @@
-//! Values of options that several commands have.
+//! Parsers for option values that several commands share.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// The longest time that an option may name.
+/// The longest duration that an option accepts.
 const DURATION_MAX: Duration = Duration::from_hours(7 * 24);
 
-/// A time as it is typed: 500ms, 10s, 2m or 1h, at most 7 days; else what is wrong with it.
+/// Parses a duration such as 500ms, 10s, 2m or 1h: more than 0 and at most 7 days.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let time: SignedDuration =
-        text.parse().map_err(|_| format!("`{text}` is no time; say 500ms, 10s, 2m or 1h"))?;
+    let time: SignedDuration = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a duration like 500ms, 10s, 2m or 1h"))?;
     let is_fine = |time: &Duration| !time.is_zero() && *time <= DURATION_MAX;
     let time = Duration::try_from(time).ok().filter(is_fine);
     time.ok_or_else(|| format!("`{text}` must be more than 0 and at most 7 days"))
 }
 
-/// Requests a second.
+/// The accepted rates, in requests a second.
 pub(crate) const RATES: RangeInclusive<f64> = 0.001..=10_000_000.0;
 
-/// Reads a number within `range`.
+/// Returns a parser for a number in `range`.
 pub(crate) fn number(
     range: RangeInclusive<f64>,
 ) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| format!("`{text}` must be from {} to {}", range.start(), range.end()))
+        number.ok_or_else(|| {
+            format!("must be from {} to {}, not `{text}`", range.start(), range.end())
+        })
     }
 }
 
-/// Reads one to `most` bytes that are all `fine`, which is `what` they are.
+/// Returns a parser for 1 to `most` bytes that all satisfy `fine`; `what` describes them in the error.
 pub(crate) fn word(
     most: usize,
     what: &'static str,
@@ -40,7 +43,7 @@ pub(crate) fn word(
         if (1..=most).contains(&text.len()) && text.bytes().all(fine) {
             Ok(text.to_owned())
         } else {
-            Err(format!("`{text}` must be 1 to {most} {what}"))
+            Err(format!("must be 1 to {most} {what}, not `{text}`"))
         }
     }
 }
@@ -50,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_need_a_unit_and_a_size() {
+    fn durations_need_a_unit_and_are_bounded() {
         assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(parse_duration("0.5m"), Ok(Duration::from_secs(30)));

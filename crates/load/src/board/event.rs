@@ -1,4 +1,4 @@
-//! What an event of a board says, as far as it is looked at.
+//! Board events, with the fields that a run checks.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, from_fn};
@@ -6,10 +6,10 @@ use std::fmt::{self, Display, from_fn};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-/// Where an event stands, for all readers.
+/// The position of an event, the same for all readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// When it happened: a later one is a larger number.
+    /// Microseconds since 1970.
     pub(crate) at: i64,
     pub(crate) origin: u32,
     pub(crate) seq: u64,
@@ -21,21 +21,21 @@ impl Display for Place {
     }
 }
 
-/// An event.
+/// A parsed event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) place: Place,
     pub(crate) says: Says,
 }
 
-/// Of what an event is.
+/// The content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Says {
-    /// The run's message of that number, as it was sent.
+    /// The run's message of that number, with the text that was sent.
     Sent(u32),
-    /// It calls itself one of the run's messages, and is none.
+    /// A text that begins like a message of the run and differs from what was sent.
     Garbled,
-    /// Somebody else's, or no message at all.
+    /// A message of another client, or another kind of event.
     Other,
 }
 
@@ -49,33 +49,33 @@ struct Wire<'a> {
     at: Cow<'a, str>,
     #[serde(borrow, default)]
     body: Option<Cow<'a, str>>,
-    /// What a page shows instead.
+    /// On page streams, instead of the body.
     #[serde(borrow, default)]
     html: Option<Cow<'a, str>>,
 }
 
-/// What the messages of one run are called, and what they say.
+/// The format of the client ids and texts of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Wording {
-    /// The run's own, before the number.
+    /// The random prefix of the run, before the number.
     run: String,
 }
 
-/// What stands in every message behind its id; about as long as what people write.
+/// The text of every message after its id; about as long as a typical message.
 const FILLER: &str = " the lift is open and the snow is good, see you at the top station";
 
 impl Wording {
-    /// Of a run that is like no other.
+    /// The format of a new run, with a random prefix.
     pub(crate) fn new() -> Self {
         Self { run: format!("run{:012x}-", rand::random::<u64>() >> 16) }
     }
 
-    /// A message's client id.
+    /// Returns a message's client id.
     pub(crate) fn client_id(&self, number: u32) -> impl Display {
         from_fn(move |f| write!(f, "{}{number}", self.run))
     }
 
-    /// Its text, in which the id is.
+    /// Returns a message's text, which begins with its client id.
     pub(crate) fn body(&self, number: u32) -> impl Display {
         from_fn(move |f| write!(f, "{}{number}{FILLER}", self.run))
     }
@@ -86,15 +86,15 @@ impl Wording {
         number.and_then(|digits| digits.parse().ok()).map_or(Says::Garbled, Says::Sent)
     }
 
-    /// The same of a message that comes as a page shows it: between two tags, unchanged, because nothing in
-    /// it means anything in HTML or in Markdown.
+    /// Finds the text in a message's HTML. It stands unchanged between two tags, because nothing in it is
+    /// special in HTML or Markdown.
     fn shows(&self, html: &str) -> Says {
         let texts = html.split('>').map(|rest| rest.split('<').next().unwrap_or_default());
         let mut says = texts.map(|text| self.says(text));
         says.find(|says| *says != Says::Other).unwrap_or(Says::Other)
     }
 
-    /// Reads an event; nothing of what is none.
+    /// Parses an event; `None` if it is malformed.
     pub(crate) fn read(&self, json: &[u8]) -> Option<Event> {
         let wire: Wire<'_> = serde_json::from_slice(json).ok()?;
         let (origin, seq) = id(&wire.id)?;
@@ -111,20 +111,20 @@ fn is_plain(digits: &str) -> bool {
     digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'))
 }
 
-/// The two numbers of `origin:seq`.
+/// Parses an event id, `origin:seq`.
 pub(crate) fn id(text: &str) -> Option<(u32, u64)> {
     let (origin, seq) = text.split_once(':').filter(|(one, two)| is_plain(one) && is_plain(two))?;
     Some((origin.parse().ok()?, seq.parse().ok()?))
 }
 
-/// `2026-01-01T00:00:00.000001Z`, and nothing that is written otherwise, in microseconds.
+/// Parses a time in exactly the form `2026-01-01T00:00:00.000001Z` into microseconds since 1970.
 fn instant(text: &str) -> Option<i64> {
     let at: Timestamp = text.parse().ok()?;
     (format!("{at:.6}") == text).then(|| at.as_microsecond())
 }
 
-/// Events that were read last. Many streams bring the same ones at about the same time, and comparing bytes
-/// is cheaper than reading them.
+/// A cache of the events parsed last. Many streams deliver the same event at about the same time, and
+/// comparing bytes is cheaper than parsing.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     known: [(Vec<u8>, Option<Event>); 16],
@@ -132,7 +132,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// What `json` says.
+    /// Parses `json`, or returns the cached event.
     pub(crate) fn read(&mut self, json: &[u8], wording: &Wording) -> Option<Event> {
         if let Some((_, event)) = self.known.iter().find(|(known, _)| known == json) {
             return *event;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_known_by_its_whole_text() {
+    fn a_message_is_recognised_by_its_whole_text() {
         let wording = Wording::new();
         let body = wording.body(17).to_string();
         let says = |body: &str| wording.read(&message(body)).unwrap().says;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_on_a_page_is_known_by_its_whole_text() {
+    fn a_message_on_a_page_is_recognised_by_its_whole_text() {
         let wording = Wording::new();
         let body = wording.body(17).to_string();
         let says = |text: &str| {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_no_event() {
+    fn a_malformed_event_is_refused() {
         let wording = Wording::new();
         let place = wording.read(&message("x")).unwrap().place;
         assert_eq!((place.origin, place.seq), (7, 42));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn later_is_more() {
+    fn later_times_are_larger_numbers() {
         let texts = [
             "1999-12-31T23:59:59.999999Z",
             "2026-01-01T00:00:00.000000Z",
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_known_is_not_read_again() {
+    fn a_cached_event_equals_the_parsed_one() {
         let (wording, mut recent) = (Wording::new(), Recent::default());
         let texts: Vec<_> = (0..40).map(|number| message(&number.to_string())).collect();
         for text in texts.iter().chain(&texts).flat_map(|text| [text, text]) {

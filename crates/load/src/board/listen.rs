@@ -1,4 +1,4 @@
-//! All streams of a run: opened before it, read over a few threads, and opened again when they break.
+//! The streams of a run: opened before it, read on a few threads, and reopened when they break.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -34,61 +34,61 @@ use crate::engine::wire::{Scratch, dial, scratch};
 use crate::engine::{on_threads, threads};
 use crate::http::http1::{Decoder, Keep};
 
-/// Streams of a thread that are being opened at once.
+/// Streams that a thread opens at once.
 const OPENING_MAX: usize = 32;
 /// How long all streams may take to open.
 const OPEN_MAX: Duration = Duration::from_mins(2);
-/// How often it is looked whether they have.
+/// The interval between checks whether all streams are open.
 const OPEN_EVERY: Duration = Duration::from_millis(5);
-/// A stream on which nothing came for so long is given up: servers give signs of life more often.
+/// A stream without any byte for this long is reopened: servers send heartbeats more often.
 const SILENCE_MAX: Duration = Duration::from_mins(1);
-/// The longest event.
+/// The longest event, in bytes.
 const FRAME_BYTES_MAX: usize = 8 << 20;
-/// What a stream keeps of its room after a long event.
+/// The buffer capacity that a stream keeps after a long event, in bytes.
 const FRAME_BYTES_KEPT: usize = 4096;
 
-/// What all threads of the streams share.
+/// State shared by all stream threads.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     pub(crate) plan: Arc<BoardPlan>,
     pub(crate) tokens: Vec<String>,
     pub(crate) messages: Messages,
     pub(crate) wording: Wording,
-    /// Where all of them begin.
+    /// The cursor from which all streams start.
     pub(crate) start: String,
     pub(crate) over: CancellationToken,
-    /// Streams that were open once.
+    /// Streams that have been opened at least once.
     pub(crate) opened: AtomicU32,
-    /// Events that came, of all kinds.
+    /// Events received, of all kinds.
     pub(crate) frames: AtomicU64,
-    /// Why the first that did not open did not.
+    /// Why the first stream that failed to open did.
     pub(crate) trouble: OnceLock<String>,
 }
 
-/// How often connections ended, and why.
+/// Ended stream connections by cause.
 #[derive(Debug, Clone, Copy, Default, derive_more::AddAssign, serde::Serialize)]
 pub(crate) struct Ends {
-    /// By us, on purpose.
+    /// Cut by the load generator (`--cut`).
     pub(crate) cut: u64,
-    /// Broken, ended by the server, or never made.
+    /// Broken, ended by the server, or never established.
     pub(crate) lost: u64,
-    /// Answered with something else than a stream.
+    /// Refused with a status other than 200.
     pub(crate) refused: u64,
-    /// Nothing came for a minute.
+    /// No byte for a minute.
     pub(crate) silent: u64,
 }
 
-/// What the streams came to.
+/// The results of all streams.
 #[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) readers: Vec<Reader>,
-    /// From when a message was due until a stream had it, for each of both.
+    /// From a message's due time until a stream had it, for each pair of message and stream.
     pub(crate) each: Times,
     pub(crate) ends: Ends,
 }
 
-/// Opens all streams, does `meanwhile` as soon as they are open, and closes them. What they heard, and what
-/// `meanwhile` came to.
+/// Opens all streams, runs `meanwhile` once they are open, and closes them. Returns what the streams received
+/// and the result of `meanwhile`.
 pub(crate) fn listen_during<T>(
     crowd: &Arc<Crowd>,
     control: &Control,
@@ -133,7 +133,7 @@ impl Crowd {
     }
 }
 
-/// One thread's streams, from the opening to the end.
+/// Runs one thread's streams from opening to the end.
 fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Result<Heard> {
     let desk = Rc::new(Desk {
         crowd: Arc::clone(crowd),
@@ -163,7 +163,7 @@ fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Res
     Ok(Heard { readers, each: desk.each.into_inner(), ends })
 }
 
-/// What the streams of a thread share.
+/// State shared by the streams of a thread.
 struct Desk {
     crowd: Arc<Crowd>,
     scratch: Scratch,
@@ -206,7 +206,7 @@ impl Ear {
         }
     }
 
-    /// Listens until the run is over, on as many connections as it takes.
+    /// Reads the stream until the run is over, reconnecting as often as needed.
     async fn listen(mut self) -> Self {
         let crowd = Arc::clone(&self.desk.crowd);
         let mut failed = 0;
@@ -233,7 +233,7 @@ impl Ear {
         self
     }
 
-    /// Opens the stream, and reads it to its end. `failed`: how often it could not be opened.
+    /// Opens the stream and reads it to its end. `failed`: consecutive failures to open it.
     async fn connect(&mut self, failed: &mut u32) -> End {
         match self.open().await {
             Ok(stream) => {
@@ -244,7 +244,8 @@ impl Ear {
         }
     }
 
-    /// Before all streams are open, one that will not open ends the run: at once where the server says so.
+    /// Reports a stream that cannot be opened for the first time, which ends the run: after a 4xx at once,
+    /// otherwise after several tries.
     fn complain(&self, end: &End, failed: u32) {
         if self.opened || (failed < PAUSE_DOUBLINGS_MAX && !matches!(end, End::Refused(..=499))) {
             return;
@@ -253,22 +254,22 @@ impl Ear {
         drop(self.desk.crowd.trouble.set(match end {
             End::Refused(401) => {
                 format!(
-                    "stream {number} is answered with 401; remove the file of --tokens if it is old"
+                    "stream {number} was refused with 401; if the --tokens file is old, delete it"
                 )
             }
-            End::Refused(status) => format!("stream {number} is answered with {status}"),
+            End::Refused(status) => format!("stream {number} was refused with {status}"),
             End::Lost(why) => format!("stream {number}: {why}"),
             End::Cut | End::Silent => return,
         }));
     }
 
-    /// Connects and asks, up to the head of the answer.
+    /// Connects, sends the request and reads the head of the response.
     async fn open(&mut self) -> Result<TcpStream, End> {
         let desk = Rc::clone(&self.desk);
-        // Never closed, so there always is a turn.
+        // The semaphore is never closed, so this cannot fail.
         let _turn = desk.opening.acquire().await;
         let asked = timeout(desk.crowd.plan.args.timeout, self.ask()).await;
-        let stream = asked.map_err(|_| End::Lost("no answer in time".to_owned()))??;
+        let stream = asked.map_err(|_| End::Lost("timeout".to_owned()))??;
         if !self.opened {
             self.opened = true;
             desk.crowd.opened.fetch_add(1, Ordering::Relaxed);
@@ -280,7 +281,7 @@ impl Ear {
         let (number, desk) = (u64::from(self.reader.number), Rc::clone(&self.desk));
         let (plan, tokens) = (&desk.crowd.plan, &desk.crowd.tokens);
         let users = tokens.len() as u64;
-        // A second stream of somebody goes to another server.
+        // A second stream of an account goes to another server.
         let site = plan.site(number + number / users);
         let token = &tokens[usize::try_from(number % users).unwrap_or_default()];
         let cursor = String::from_utf8_lossy(&self.reader.cursor);
@@ -299,7 +300,7 @@ impl Ear {
         }
     }
 
-    /// Takes in what comes next; true at the end of the answer.
+    /// Reads the next bytes; true at the end of the response.
     async fn receive(&mut self, stream: &mut TcpStream) -> Result<bool, End> {
         let lost = |why: String| End::Lost(why);
         let count = read_some(stream, &self.desk.scratch).await.map_err(|e| lost(e.to_string()))?;
@@ -324,7 +325,7 @@ impl Ear {
                 return end;
             }
             if is_ended {
-                return End::Lost("the server ended it".to_owned());
+                return End::Lost("the server ended the stream".to_owned());
             }
             tokio::select! {
                 biased;
@@ -343,7 +344,7 @@ impl Ear {
         }
     }
 
-    /// Takes the whole events out of what came.
+    /// Takes the complete events out of the buffer.
     fn take_events(&mut self) -> Result<(), End> {
         let bytes = self.decoder.body_mut();
         if bytes.is_empty() {
@@ -373,12 +374,12 @@ impl Ear {
     }
 }
 
-/// Reads once. What is read is in `scratch` until the next wait.
+/// Reads once. The bytes are in `scratch` until the next await.
 async fn read_some(stream: &mut TcpStream, scratch: &Scratch) -> io::Result<usize> {
     poll_fn(|context| {
         let mut room = scratch.borrow_mut();
         let mut buffer = ReadBuf::new(&mut room);
-        // Unlike `try_read`, this knows that nothing is left where it got less than it had room for.
+        // Unlike `try_read`, `poll_read` clears readiness after a read shorter than the buffer.
         Pin::new(&mut *stream).poll_read(context, &mut buffer).map_ok(|()| buffer.filled().len())
     })
     .await

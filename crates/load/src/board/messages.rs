@@ -1,7 +1,7 @@
-//! The messages of a run by number: what became of each, and how many streams have it since when.
+//! The messages of a run by number: the outcome of each, how many streams have it and since when.
 //!
-//! Threads that post and threads that read write here at the same time; each field is written on its own.
-//! Memory grows with the messages, whatever number of streams there are.
+//! Posting and reading threads update the slots concurrently; the fields are independent of each other.
+//! Memory grows with the number of messages, not of streams.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -10,33 +10,33 @@ use std::time::{Duration, Instant};
 use super::event::Place;
 use crate::engine::outcome::WriteOutcome;
 
-/// The most messages of a run; about 80 bytes each.
+/// The largest number of messages of a run; each takes about 80 bytes.
 pub(crate) const MESSAGES_MAX: u64 = 5_000_000;
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// When it was due, in nanoseconds since the start.
+    /// The due time, in nanoseconds since the start.
     due_ns: AtomicU64,
-    /// 0 while it was never sent, else 1 and what is known.
+    /// 0: never sent; otherwise the outcome plus 1.
     outcome: AtomicU8,
-    /// Where it stands, as its answer or the first stream said.
+    /// The position in the response or in the first stream, whichever came first.
     place: OnceLock<Place>,
-    /// Streams that have it, and when the last of them got it.
+    /// Streams that have the message, and when the last of them got it.
     streams: AtomicU32,
     last_ns: AtomicU64,
 }
 
-/// All of them.
+/// All messages of a run.
 #[derive(Debug)]
 pub(crate) struct Messages {
     start: Instant,
     slots: Box<[Slot]>,
-    /// How many numbers are given away.
+    /// Numbers taken.
     taken: AtomicU32,
 }
 
 impl Messages {
-    /// Room for so many.
+    /// Creates slots for `room` messages.
     pub(crate) fn new(room: u32) -> Self {
         Self {
             start: Instant::now(),
@@ -54,8 +54,8 @@ impl Messages {
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Takes the next number, for a message that was due then; `None` if there is no room for it. From now
-    /// on nobody knows whether it is stored, until somebody says so.
+    /// Takes the next number, for a message that was due at `due`; `None` if all slots are taken. The
+    /// message's outcome is unknown until `settle` is called.
     pub(crate) fn take(&self, due: Instant) -> Option<u32> {
         let fits = |taken: u32| (taken as usize) < self.slots.len();
         let next = |taken| fits(taken).then(|| taken + 1);
@@ -66,14 +66,14 @@ impl Messages {
         Some(number)
     }
 
-    /// Says what became of it.
+    /// Sets the outcome of a message.
     pub(crate) fn settle(&self, number: u32, outcome: WriteOutcome) {
         if let Some(slot) = self.slot(number) {
             slot.outcome.store(code(outcome), Ordering::Release);
         }
     }
 
-    /// What is known of it; `None` if it was never sent.
+    /// Returns the outcome of a message; `None` if it was never sent.
     pub(crate) fn outcome(&self, number: u32) -> Option<WriteOutcome> {
         let code = self.slot(number)?.outcome.load(Ordering::Acquire);
         [WriteOutcome::Refused, WriteOutcome::Unknown, WriteOutcome::Acknowledged]
@@ -81,17 +81,17 @@ impl Messages {
             .find(|outcome| self::code(*outcome) == code)
     }
 
-    /// Says where it stands; false if somebody said something else before.
+    /// Sets the position of a message; false if it was set to another position before.
     pub(crate) fn stands(&self, number: u32, place: Place) -> bool {
         self.slot(number).is_some_and(|slot| *slot.place.get_or_init(|| place) == place)
     }
 
-    /// Where it stands, as was said first.
+    /// Returns the position that was set first.
     pub(crate) fn place(&self, number: u32) -> Option<Place> {
         self.slot(number)?.place.get().copied()
     }
 
-    /// One more stream has it; how long that took since it was due.
+    /// Counts one more stream that has the message. Returns the time since the message was due.
     pub(crate) fn arrived(&self, number: u32, now: Instant) -> Duration {
         let Some(slot) = self.slot(number) else { return Duration::ZERO };
         let now_ns = self.since_start_ns(now);
@@ -100,12 +100,12 @@ impl Messages {
         Duration::from_nanos(now_ns.saturating_sub(slot.due_ns.load(Ordering::Relaxed)))
     }
 
-    /// How many streams have it.
+    /// Returns how many streams have the message.
     pub(crate) fn streams(&self, number: u32) -> u32 {
         self.slot(number).map_or(0, |slot| slot.streams.load(Ordering::Acquire))
     }
 
-    /// How long it took since it was due until the last of so many streams had it.
+    /// Returns the time from when the message was due until the last of `streams` streams had it.
     pub(crate) fn until_last(&self, number: u32, streams: u32) -> Option<Duration> {
         let slot = self.slot(number)?;
         let is_everywhere = streams > 0 && slot.streams.load(Ordering::Acquire) >= streams;
@@ -114,12 +114,12 @@ impl Messages {
         is_everywhere.then(|| Duration::from_nanos(last_ns.saturating_sub(due_ns)))
     }
 
-    /// The numbers of those that were sent.
+    /// Returns the numbers of the messages that were sent.
     pub(crate) fn sent(&self) -> std::ops::Range<u32> {
         0..self.taken.load(Ordering::Relaxed)
     }
 
-    /// The numbers of those with that outcome.
+    /// Returns the numbers of the messages with this outcome.
     pub(crate) fn with(&self, outcome: WriteOutcome) -> impl Iterator<Item = u32> + '_ {
         self.sent().filter(move |number| self.outcome(*number) == Some(outcome))
     }
@@ -129,12 +129,12 @@ const fn code(outcome: WriteOutcome) -> u8 {
     outcome as u8 + 1
 }
 
-/// A set of messages, a bit each.
+/// A bit set of message numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Numbers(Vec<u64>);
 
 impl Numbers {
-    /// Adds one; false if it is there.
+    /// Adds a number; false if it was already in the set.
     pub(crate) fn insert(&mut self, number: u32) -> bool {
         let (word, bit) = (number as usize / 64, 1_u64 << (number % 64));
         if word >= self.0.len() {
@@ -145,7 +145,7 @@ impl Numbers {
         is_new
     }
 
-    /// How many are not in `other`, and the first of them.
+    /// Returns how many numbers are not in `other`, and the first of them.
     pub(crate) fn beyond(&self, other: &Self) -> (u64, Option<u32>) {
         let of_other = other.0.iter().copied().chain(std::iter::repeat(0));
         let words = || self.0.iter().zip(of_other.clone()).map(|(mine, theirs)| mine & !theirs);
@@ -170,11 +170,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_of_all_streams_says_how_long_it_took() {
+    fn the_time_to_the_last_stream_is_known_once_all_streams_have_the_message() {
         let messages = Messages::new(1);
         let due = Instant::now();
         let number = messages.take(due).unwrap();
-        assert_eq!(messages.take(due), None, "there is room for one");
+        assert_eq!(messages.take(due), None, "all slots are taken");
         let after = |ms| due + Duration::from_millis(ms);
         assert_eq!(messages.arrived(number, after(30)), Duration::from_millis(30));
         assert_eq!(messages.until_last(number, 2), None);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_is_unknown_until_it_is_settled() {
+    fn a_sent_message_is_unknown_until_it_is_settled() {
         let messages = Messages::new(3);
         assert_eq!(messages.outcome(0), None);
         for _ in 0..3 {
@@ -198,16 +198,16 @@ mod tests {
     }
 
     #[test]
-    fn two_who_say_other_places_are_found_out() {
+    fn two_different_positions_of_one_message_are_detected() {
         let messages = Messages::new(1);
         let place = Place { at: 1, origin: 7, seq: 42 };
         assert!(messages.stands(0, place) && messages.stands(0, place));
         assert!(!messages.stands(0, Place { at: 2, ..place }));
-        assert!(!messages.stands(1, place), "there is none of that number");
+        assert!(!messages.stands(1, place), "no message has this number");
     }
 
     #[test]
-    fn what_is_in_one_set_alone_is_counted_and_named() {
+    fn the_difference_of_two_sets_is_counted_and_its_first_number_found() {
         let all: Numbers = [0, 63, 64, 200].into_iter().collect();
         let some: Numbers = [0, 64].into_iter().collect();
         assert_eq!(all.beyond(&some), (2, Some(63)));

@@ -1,6 +1,6 @@
-//! A board: many listen, some post, and what everybody got is compared.
+//! A board: accounts post while many streams are open, and what every stream received is compared.
 //!
-//! Each message carries the run's name and a number, in its client id and in its text. What became of it is
+//! Each message carries the run's prefix and a number, in its client id and in its text. Its outcome is
 //! kept by number, for all streams together; a stream keeps one bit for each message that it has.
 
 mod cli;

@@ -1,20 +1,20 @@
-//! Whether the events of each origin come to a reader in order, none twice and none left out.
+//! Checks that a reader gets the events of each origin in order, without repeats and gaps.
 
-/// The most gaps of an origin that are remembered at once.
+/// The largest number of open gaps tracked for an origin.
 const GAPS_MAX: usize = 1024;
 
-/// What an event's number says, after those before it.
+/// How an event's number relates to the numbers before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// The next one.
+    /// The next number.
     Next,
-    /// Later than the next one: some before it are not here.
+    /// A number after the next one: there is a gap before it.
     Ahead,
-    /// One of those that were not here.
+    /// A number from a gap.
     Late,
-    /// One that is here already.
+    /// A number that was received before.
     Again {
-        /// Since before the connection was made anew.
+        /// Whether it was received before the last reconnect.
         from_before: bool,
     },
 }
@@ -23,24 +23,24 @@ pub(crate) enum Came {
 struct Origin {
     number: u32,
     last: u64,
-    /// Up to where it was had when the connection was made anew.
+    /// The last number at the time of the last reconnect.
     resumed: u64,
-    /// First and last of what was passed over.
+    /// First and last number of each gap.
     gaps: Vec<(u64, u64)>,
 }
 
-/// What one reader has had of each origin.
+/// The numbers that one reader has received of each origin.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     origins: Vec<Origin>,
 }
 
 impl Order {
-    /// A reader who has what this cursor says.
+    /// A reader that starts from this cursor.
     pub(crate) fn from_cursor(cursor: &str) -> Self {
         let mut order = Self::default();
         for (number, last) in cursor.split(',').filter_map(super::event::id) {
-            // 0 stands for many that write no more.
+            // Origin 0 stands for closed origins, which are folded into a checkpoint.
             if number > 0 {
                 order.origins.push(Origin { number, last, resumed: last, gaps: Vec::new() });
             }
@@ -48,7 +48,7 @@ impl Order {
         order
     }
 
-    /// The connection is made anew.
+    /// Notes that the reader reconnects.
     pub(crate) fn resume(&mut self) {
         for origin in &mut self.origins {
             origin.resumed = origin.last;
@@ -58,15 +58,15 @@ impl Order {
     /// Takes the next event.
     pub(crate) fn take(&mut self, number: u32, seq: u64) -> Came {
         let Some(origin) = self.origins.iter_mut().find(|origin| origin.number == number) else {
-            // Where nothing is had of an origin, its first event has number 1 or comes after what the
-            // reader did not ask for.
+            // An origin that is not in the cursor may start at any number: earlier events lie before the
+            // cursor.
             self.origins.push(Origin { number, last: seq, resumed: 0, gaps: Vec::new() });
             return Came::Next;
         };
         origin.take(seq)
     }
 
-    /// How many were passed over and did not come, and the first of them with its origin.
+    /// Returns how many numbers are in gaps, and the first of them with its origin.
     pub(crate) fn missing(&self) -> (u64, Option<(u32, u64)>) {
         let gaps = || {
             self.origins.iter().flat_map(|origin| {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_over_is_missing_until_it_comes() {
+    fn a_skipped_number_is_missing_until_it_arrives() {
         let mut order = Order::from_cursor("0:3,7:40,9:1");
         assert_eq!(
             take(&mut order, &[41, 45, 43, 46]),
@@ -121,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_twice_is_told_from_what_comes_twice_after_a_new_connection() {
+    fn a_repeat_on_one_connection_is_told_from_one_after_a_reconnect() {
         let mut order = Order::from_cursor("");
-        assert_eq!(order.take(7, 5), Came::Next, "its first may have any number");
+        assert_eq!(order.take(7, 5), Came::Next, "the first event may have any number");
         assert_eq!(take(&mut order, &[6, 5]), [Came::Next, Came::Again { from_before: false }]);
         order.resume();
         assert_eq!(

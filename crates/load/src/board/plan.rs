@@ -1,4 +1,4 @@
-//! What will be done: the command line, checked.
+//! The plan of a run: the validated command line.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::engine::times::float;
 use crate::http::http1::Keep;
 use crate::http::target::Target;
 
-/// The most streams of a run.
+/// The largest number of streams of a run.
 const STREAMS_MAX: u64 = 60_000;
-/// Connections of what is outside of the measurement; the server hashes a password for each.
+/// Connections outside the measurement; few, because the server hashes a password for each request.
 const SIDE_CONNECTIONS: u32 = 8;
-/// In an open loop, if nothing else is said.
+/// Defaults of an open loop.
 const RATE_DEFAULT: f64 = 20.0;
 const DURATION_DEFAULT: Duration = Duration::from_mins(1);
 
-/// The whole of a `lodge load board`.
+/// The plan of a `lodge load board`.
 #[derive(Debug)]
 pub(crate) struct BoardPlan {
     pub(crate) args: BoardArgs,
@@ -30,7 +30,7 @@ pub(crate) struct BoardPlan {
     pub(crate) client: Client,
     pub(crate) streams: u32,
     pub(crate) flow: Flow,
-    /// Room for so many messages is enough.
+    /// An upper bound of the messages sent.
     pub(crate) messages: u32,
 }
 
@@ -38,15 +38,18 @@ impl BoardPlan {
     /// Checks the command, resolves its URLs and tries one connection to each.
     pub(crate) fn new(args: &BoardArgs) -> Result<Self> {
         let streams = u64::from(args.users) * u64::from(args.streams_per_user);
-        ensure!(streams <= STREAMS_MAX, "{streams} streams are more than {STREAMS_MAX}");
+        ensure!(
+            streams <= STREAMS_MAX,
+            "--users × --streams-per-user must be at most {STREAMS_MAX}, not {streams}"
+        );
         ensure!(
             streams > 0 || !args.verify,
-            "--verify looks at streams; there are none with --streams-per-user 0"
+            "--verify needs streams: --streams-per-user must be at least 1, not 0"
         );
         let (flow, messages) = flow(args);
         ensure!(
             messages <= MESSAGES_MAX,
-            "{messages} messages are more than the {MESSAGES_MAX} of which account can be kept"
+            "a run can send at most {MESSAGES_MAX} messages, not {messages}"
         );
         let streams_of = if args.pages { Streams::Pages } else { Streams::Api };
         let site = |url: &String| {
@@ -70,12 +73,12 @@ impl BoardPlan {
         })
     }
 
-    /// The one of so many, taken in turn.
+    /// Returns the server for `number`, round-robin.
     pub(crate) fn site(&self, number: u64) -> &Site {
         &self.sites[usize::try_from(number % self.sites.len() as u64).unwrap_or_default()]
     }
 
-    /// Has connections to all servers do `work`.
+    /// Returns an engine that runs `work` on connections to all servers.
     pub(crate) fn engine<W>(&self, work: W) -> Engine<W> {
         Engine {
             client: self.client.clone(),
@@ -88,7 +91,7 @@ impl BoardPlan {
     }
 }
 
-/// The pace, and for how many messages there must be room.
+/// Returns the pace, and an upper bound of the messages.
 fn flow(args: &BoardArgs) -> (Flow, u64) {
     if let Some(each) = args.messages {
         let count = each * u64::from(args.users);

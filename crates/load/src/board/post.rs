@@ -1,4 +1,4 @@
-//! Messages, posted until they are acknowledged or given up.
+//! Posts messages, retrying each until it is acknowledged or given up.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use crate::engine::run::{Seat, Turn, Work};
 use crate::http::http1::Decoder;
 use crate::report::examples::Examples;
 
-/// Posts one message each turn.
+/// Posts one message each iteration.
 #[derive(Debug)]
 pub(crate) struct Posts {
     pub(crate) crowd: Arc<Crowd>,
 }
 
-/// What a thread brings back.
+/// The totals of a thread.
 #[derive(Debug, Clone, Default, derive_more::AddAssign)]
 pub(crate) struct Posted {
     /// Tries after the first.
     pub(crate) retries: u64,
-    /// Answered at their first try as if they had been sent before.
+    /// Messages whose first try was answered as a repeat.
     pub(crate) new_as_repeat: u64,
-    /// Due, and never sent.
+    /// Messages that were due and never sent.
     pub(crate) not_sent: u64,
-    /// Those whose answer names another place than a stream did.
+    /// Messages whose response has another position than a stream.
     pub(crate) misplaced: u64,
     pub(crate) examples: Examples<1>,
 }
 
 impl Posts {
-    /// Sends the request until it is settled, or patience ends: where the message stands, and whether it is
-    /// answered as one of before.
+    /// Sends the request until it is settled or `--patience` ends. Returns the message's position, and whether
+    /// it was answered as a repeat.
     async fn send(&self, seat: &mut Seat<u64>, number: u32) -> Settled<(Place, bool)> {
         let give_up = Instant::now() + self.crowd.plan.args.patience;
         let judge = |status, seen: &Decoder| match status {
@@ -51,7 +51,7 @@ impl Posts {
 }
 
 impl Work for Posts {
-    /// How many messages a connection has posted.
+    /// Messages that the connection has posted.
     type Own = u64;
     type Hand = Posted;
 
@@ -81,7 +81,7 @@ impl Work for Posts {
             if !messages.stands(number, place) {
                 hand.misplaced += 1;
                 hand.examples.add(|| {
-                    format!("the answer to message {number} names another id than a stream")
+                    format!("message {number} has another id in its response than in a stream")
                 });
             }
         }

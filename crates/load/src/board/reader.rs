@@ -1,4 +1,4 @@
-//! One stream: what its events say, and whether they came as they should.
+//! The reader of one stream, which checks its events.
 
 use std::time::{Duration, Instant};
 
@@ -8,20 +8,20 @@ use super::order::{Came, Order};
 use super::sse::Frame;
 use crate::report::examples::Examples;
 
-/// What was wrong with the events of a stream.
+/// Counts of faulty events in a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign, serde::Serialize)]
 pub(crate) struct Faults {
-    /// Came again on one connection.
+    /// Events received twice on one connection.
     pub(crate) repeats: u64,
-    /// Came again on a later connection than the one on which they came first.
+    /// Events received again after a reconnect.
     pub(crate) repeats_after_reconnect: u64,
-    /// Came after a later one of their origin.
+    /// Events received after a later event of the same origin.
     pub(crate) out_of_order: u64,
-    /// Messages at another place than in another stream, or in their answer.
+    /// Messages with another id or time than in another stream or in their response.
     pub(crate) misplaced: u64,
-    /// Messages with another text than they were sent with.
+    /// Messages with another text than was sent.
     pub(crate) garbled: u64,
-    /// Events that cannot be read.
+    /// Events that cannot be parsed.
     pub(crate) unreadable: u64,
 }
 
@@ -30,16 +30,16 @@ pub(crate) struct Faults {
 pub(crate) struct Reader {
     pub(crate) number: u32,
     order: Order,
-    /// What the last event says to go on from; empty before the first.
+    /// The id of the last event, from which the stream resumes; empty before the first event.
     pub(crate) cursor: Vec<u8>,
-    /// The run's messages that came.
+    /// The run's messages that were received.
     pub(crate) heard: Numbers,
     pub(crate) faults: Faults,
     pub(crate) examples: Examples<3>,
 }
 
 impl Reader {
-    /// One that begins behind `start`.
+    /// A reader that starts from the cursor `start`.
     pub(crate) fn new(number: u32, start: &str) -> Self {
         Self {
             number,
@@ -51,25 +51,25 @@ impl Reader {
         }
     }
 
-    /// Its connection is made anew.
+    /// Notes that the stream reconnects.
     pub(crate) fn resume(&mut self) {
         self.order.resume();
     }
 
-    /// Numbers of events that were passed over and did not come, and the first of them.
+    /// Returns how many event numbers are missing, and the first missing id.
     pub(crate) fn gaps(&self) -> (u64, Option<String>) {
         let (count, first) = self.order.missing();
         (count, first.map(|(origin, seq)| format!("{origin}:{seq}")))
     }
 
-    /// Takes an event that came at `now`. If it is one of the run's messages, and new: how long it took.
+    /// Checks an event that was received at `now`. Returns its latency if it is a new message of the run.
     pub(crate) fn take(
         &mut self,
         frame: Frame<'_>,
         now: Instant,
         (recent, wording, messages): (&mut Recent, &Wording, &Messages),
     ) -> Option<Duration> {
-        // Who comes and goes, and signs of life, have no id.
+        // Presence events and heartbeats have no id.
         let (id, data) = (frame.id?, frame.data?);
         self.cursor.clear();
         self.cursor.extend_from_slice(id);
@@ -77,7 +77,7 @@ impl Reader {
         let Some(event) = recent.read(data, wording) else {
             self.faults.unreadable += 1;
             let text = String::from_utf8_lossy(&data[..data.len().min(80)]);
-            self.examples.add(|| format!("stream {number} got what is no event: {text}"));
+            self.examples.add(|| format!("stream {number} got a malformed event: {text}"));
             return None;
         };
         self.place(event);
@@ -103,9 +103,9 @@ impl Reader {
         self.faults.misplaced += 1;
         self.examples.add(|| {
             let other = messages.place(message).map(|other| other.to_string());
-            let other = other.unwrap_or_else(|| "nowhere".to_owned());
+            let other = other.unwrap_or_else(|| "unknown".to_owned());
             format!(
-                "stream {number} got message {message} as {place}, elsewhere it is {other} or of another time"
+                "stream {number} got message {message} as {place}; elsewhere its id is {other} or its time differs"
             )
         });
     }
@@ -113,9 +113,9 @@ impl Reader {
     fn place(&mut self, Event { place, .. }: Event) {
         let (number, faults) = (self.number, &mut self.faults);
         let (count, how) = match self.order.take(place.origin, place.seq) {
-            // What was passed over may still come.
+            // A skipped number may still arrive.
             Came::Next | Came::Ahead => return,
-            Came::Late => (&mut faults.out_of_order, "after a later one"),
+            Came::Late => (&mut faults.out_of_order, "after a later event"),
             Came::Again { from_before: true } => {
                 (&mut faults.repeats_after_reconnect, "again after a reconnect")
             }

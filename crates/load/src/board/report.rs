@@ -1,4 +1,4 @@
-//! The report of a board: posts, and what came of them at those who listen, beside what the seed measured.
+//! The report of a board: posts, their latency to the streams, and the seed's published figures.
 
 use std::io::Write;
 use std::time::SystemTime;
@@ -18,15 +18,15 @@ use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Tabl
 use crate::report::plots::{self, Series};
 use crate::report::published::SeedRun;
 
-/// What was asked for.
+/// The options of the run.
 #[derive(Debug, Serialize)]
 struct Options {
-    /// In words: how messages were sent.
+    /// A description of how messages were sent.
     workload: String,
     channel: String,
     users: u32,
     streams: u32,
-    /// Whose streams: the API's, or those of pages.
+    /// Which streams: of the API, or of pages.
     listening: Streams,
     servers: usize,
     connections: u32,
@@ -37,26 +37,26 @@ struct Options {
     verify: bool,
 }
 
-/// What came of it.
+/// The results of the run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Run {
     pub(crate) interrupted: bool,
     pub(crate) elapsed_s: f64,
-    /// Posts, to their answers.
+    /// Posts, with the latency to their responses.
     pub(crate) posts: Figures,
-    /// From when a message was due until a stream had it, over all streams.
+    /// From a message's due time until a stream had it, over all streams.
     pub(crate) each_stream_ms: Latency,
-    /// The same until the last of all streams had it, for acknowledged messages that all have.
+    /// The same until the last stream had it, for acknowledged messages that all streams have.
     pub(crate) until_last_ms: Latency,
     pub(crate) messages: Counts,
-    /// Events that came to all streams while messages were posted.
+    /// Events received by all streams while messages were posted.
     pub(crate) frames: u64,
     pub(crate) frames_per_s: f64,
-    /// How long the streams took after the posting to get what they did not have.
+    /// Time from the last post until every stream had every message.
     pub(crate) caught_up_s: f64,
-    /// How connections of streams ended.
+    /// Ended stream connections by cause.
     pub(crate) ends: Ends,
-    /// Open loop only.
+    /// `None` in a closed loop.
     pub(crate) pacing: Option<Pacing>,
     /// CPU time of the load generator.
     pub(crate) client_cpu_s: Option<f64>,
@@ -66,7 +66,7 @@ pub(crate) struct Run {
 
 type BoardReport = Report<Options, Run>;
 
-/// Writes the report to `out` and whatever files the plan names.
+/// Writes the report to `out` and to the files that the plan names.
 pub(crate) fn write(
     plan: &BoardPlan,
     started: SystemTime,
@@ -89,7 +89,7 @@ impl Options {
         let workload = if let (Some(rate), Until::Duration(time)) = (flow.rate_per_s, flow.until) {
             format!("open loop at {rate} messages/s for {} s", time.as_secs_f64())
         } else {
-            format!("closed loop, {} messages of each account", args.messages.unwrap_or_default())
+            format!("closed loop, {} messages from each account", args.messages.unwrap_or_default())
         };
         Self {
             workload,
@@ -121,16 +121,16 @@ fn page(report: &BoardReport) -> Page {
             options.channel
         ),
         format!(
-            "deadline {} s a try, {} s a message; seed {}",
+            "timeout {} s per try, {} s per message; seed {}",
             options.timeout_s, options.patience_s, options.seed
         ),
     ];
-    let cut = options.cut_s.map(|cut_s| format!("each stream is cut every {cut_s} s on average"));
+    let cut = options.cut_s.map(|cut_s| format!("each stream cut every {cut_s} s on average"));
     page.about.extend(cut);
     page.about.extend(run.interrupted.then(|| "stopped early".to_owned()));
     page.tiles = vec![
         ("messages a second", decimal(run.posts.rate_per_s)),
-        ("p99 to the answer, ms", ms(run.posts.latency_ms.p99)),
+        ("p99 to the response, ms", ms(run.posts.latency_ms.p99)),
         ("p99 to the last stream, ms", ms(run.until_last_ms.p99)),
         ("events a second, all streams", decimal(run.frames_per_s)),
     ];
@@ -150,7 +150,7 @@ fn page(report: &BoardReport) -> Page {
 
 fn table(run: &Run) -> Table {
     let rows = [
-        ("post to answer", &run.posts.latency_ms),
+        ("post to response", &run.posts.latency_ms),
         ("post to each stream", &run.each_stream_ms),
         ("post to the last stream", &run.until_last_ms),
     ];
@@ -158,9 +158,9 @@ fn table(run: &Run) -> Table {
         let named = [name.to_owned(), thousands(latency.count)];
         named.into_iter().chain(latency.cells()).collect()
     };
-    let titles = ["ms, from when it was due", "count"];
+    let titles = ["ms from the due time", "count"];
     let head = titles.iter().chain(&Latency::TITLES);
-    Table::new("From when a message was due", head, rows.into_iter().map(row))
+    Table::new("Latency from a message's due time", head, rows.into_iter().map(row))
 }
 
 fn facts(run: &Run) -> Facts {
@@ -172,19 +172,19 @@ fn facts(run: &Run) -> Facts {
     facts.add(
         "messages",
         format!(
-            "{acknowledged} acknowledged in {:.3} s, {}/s; {refused} refused or not sent, {unknown} of unknown outcome; {retries} retries",
+            "{acknowledged} acknowledged in {:.3} s, {}/s; {refused} refused or not sent, {unknown} unknown; {retries} retries",
             run.elapsed_s,
             decimal(run.posts.rate_per_s)
         ),
     );
     if new_as_repeat > 0 {
-        facts.add("new, but answered as sent before", thousands(new_as_repeat));
+        facts.add("new messages answered as repeats", thousands(new_as_repeat));
     }
     facts.add_errors("errors", &run.posts);
     facts.add(
         "events",
         format!(
-            "{} to all streams, {}/s; the streams had everything {:.3} s after the last post",
+            "{} to all streams, {}/s; all streams caught up {:.3} s after the last post",
             thousands(run.frames),
             decimal(run.frames_per_s),
             run.caught_up_s
@@ -193,8 +193,8 @@ fn facts(run: &Run) -> Facts {
     let [cut, lost, refused, silent] =
         [run.ends.cut, run.ends.lost, run.ends.refused, run.ends.silent].map(thousands);
     facts.add(
-        "streams opened again",
-        format!("{cut} cut by us, {lost} lost, {refused} refused, {silent} silent"),
+        "reconnected streams",
+        format!("{cut} cut on purpose, {lost} lost, {refused} refused, {silent} idle for a minute"),
     );
     if let Some(cpu_s) = run.client_cpu_s {
         facts.add("client CPU while posting", format!("{cpu_s:.2} s"));
@@ -207,7 +207,7 @@ fn facts(run: &Run) -> Facts {
     facts.add(
         "compared",
         format!(
-            "{streams} streams with {acknowledged} acknowledged messages, and {unknown} of unknown outcome, of which {stored} are there"
+            "{streams} streams with {acknowledged} acknowledged messages and {unknown} of unknown outcome, {stored} of which were stored"
         ),
     );
     for (what, count) in found.faults().into_iter().filter(|(_, count)| *count > 0) {

@@ -1,31 +1,31 @@
-//! The bytes of the board's requests.
+//! The requests of a board run.
 
 use std::fmt::from_fn;
 
 use super::event::Wording;
 use crate::http::target::Target;
 
-/// Whose streams are listened to.
+/// Which streams are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Streams {
-    /// Those of programs.
+    /// API streams.
     Api,
-    /// Those of pages, which are told what is to be seen.
+    /// Page streams, whose events carry HTML.
     Pages,
 }
 
 impl Streams {
-    /// In words.
+    /// Returns the name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Api => "streams",
-            Self::Pages => "streams of pages",
+            Self::Pages => "page streams",
         }
     }
 }
 
-/// One server, and what all requests to it have in common.
+/// One server, with the settings that all its requests share.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) target: Target,
@@ -34,19 +34,19 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Puts a POST of a name and a password into `out`, whose old content goes.
+    /// Replaces `out` with a POST of a name and a password.
     pub(crate) fn credentials(&self, path: &str, name: &str, password: &str, out: &mut Vec<u8>) {
         let body = serde_json::json!({ "username": name, "password": password });
         self.target.post_json(path, "", body, out);
     }
 
-    /// The same with a question of where the channel's newest event is.
+    /// Replaces `out` with a GET of the channel's newest event.
     pub(crate) fn newest(&self, token: &str, out: &mut Vec<u8>) {
         let path = format_args!("/api/board/{}/events?tail=1", self.channel);
         self.target.get(path, format_args!("Authorization: Bearer {token}\r\n"), out);
     }
 
-    /// The same with a message.
+    /// Replaces `out` with a POST of a message.
     pub(crate) fn post(&self, token: &str, number: u32, wording: &Wording, out: &mut Vec<u8>) {
         let (client_id, body) = (wording.client_id(number), wording.body(number));
         self.target.post_json(
@@ -57,7 +57,7 @@ impl Site {
         );
     }
 
-    /// The same with the opening of a stream: behind what its reader had last, or else behind `start`.
+    /// Replaces `out` with the GET of a stream that resumes after the cursor `last`, or else after `start`.
     pub(crate) fn stream(&self, token: &str, start: &str, last: &str, out: &mut Vec<u8>) {
         let channel = &self.channel;
         let path = from_fn(|f| {
@@ -70,7 +70,7 @@ impl Site {
         let headers = from_fn(|f| {
             match self.streams {
                 Streams::Api => write!(f, "Authorization: Bearer {token}\r\n")?,
-                // The name that counts is another one where the site is reached over TLS.
+                // The server reads the second name if the site is reached over TLS.
                 Streams::Pages => {
                     write!(f, "Cookie: lodge_session={token}; __Host-lodge_session={token}\r\n")?;
                 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_goes_on_from_what_was_had_and_else_from_the_start_of_the_run() {
+    fn a_stream_resumes_from_its_last_event_or_else_from_the_start_of_the_run() {
         let first = text(|site, out| site.stream("T", "7:42,9:1", "", out));
         assert!(first.starts_with("GET /api/board/lobby/stream?after=7:42,9:1 HTTP/1.1\r\n"));
         assert!(!first.contains("Last-Event-ID"), "{first}");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_a_page_is_opened_as_a_browser_does() {
+    fn a_page_stream_is_opened_as_a_browser_does() {
         let of =
             |last: &str| text_of(Streams::Pages, |site, out| site.stream("T", "7:42", last, out));
         let first = of("");

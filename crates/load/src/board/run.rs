@@ -1,4 +1,4 @@
-//! Runs the board's command.
+//! Runs `lodge load board`.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -27,23 +27,23 @@ use crate::report::figures::{Figures, Latency, Pacing};
 use crate::report::page::Outcome;
 use crate::report::published::published;
 
-/// How often it is looked whether all streams have everything.
+/// The interval between checks whether all streams have caught up.
 const CATCH_UP_EVERY: Duration = Duration::from_millis(10);
-/// How much longer is listened for what comes once too often.
+/// How much longer the streams stay open, to detect repeats.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// What became of the messages.
+/// Counts of messages by outcome.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub(crate) struct Counts {
     #[serde(flatten)]
     pub(crate) outcomes: Outcomes,
     /// Tries after the first.
     pub(crate) retries: u64,
-    /// Answered at their first try as if they had been sent before.
+    /// Messages whose first try was answered as a repeat.
     pub(crate) new_as_repeat: u64,
 }
 
-/// Does what the command line says and writes the report to `out`.
+/// Runs the command and writes the report to `out`.
 pub(crate) fn run_to(args: &BoardArgs, out: &mut impl Write) -> Result<Outcome> {
     let plan = Arc::new(BoardPlan::new(args)?);
     allow_connections(plan.streams + plan.flow.connections)?;
@@ -56,7 +56,7 @@ pub(crate) fn run_to(args: &BoardArgs, out: &mut impl Write) -> Result<Outcome> 
     report::write(&plan, started, run, out)
 }
 
-/// Everything up to the first stream.
+/// Prepares the run up to opening the streams.
 fn prepare(plan: &Arc<BoardPlan>, control: &Control) -> Result<Crowd> {
     let tokens = people::tokens(plan, control)?;
     Ok(Crowd {
@@ -72,11 +72,11 @@ fn prepare(plan: &Arc<BoardPlan>, control: &Control) -> Result<Crowd> {
     })
 }
 
-/// What came of the posting while all streams were open.
+/// The result of posting while all streams were open.
 struct Posting {
     measured: Measured,
     posted: Posted,
-    /// Events that came to all streams meanwhile.
+    /// Events received by all streams meanwhile.
     frames: u64,
     caught_up: Duration,
 }
@@ -129,7 +129,7 @@ impl Counts {
     }
 }
 
-/// Of the acknowledged messages that all streams have.
+/// Returns the times to the last stream of the acknowledged messages that all streams have.
 fn until_last(messages: &Messages, streams: u32) -> Times {
     let mut times = Times::default();
     for number in messages.with(WriteOutcome::Acknowledged) {
@@ -140,8 +140,8 @@ fn until_last(messages: &Messages, streams: u32) -> Times {
     times
 }
 
-/// Waits until every stream has what is acknowledged, and a little longer; how long the former took. A
-/// message of unknown outcome is waited for where one stream has it.
+/// Waits until every stream has every acknowledged message, and then `LINGER`. Returns how long the former
+/// took. A message of unknown outcome is waited for if at least one stream has it.
 fn catch_up(messages: &Messages, plan: &BoardPlan, control: &Control) -> Duration {
     if plan.streams == 0 {
         return Duration::ZERO;
@@ -160,7 +160,7 @@ fn catch_up(messages: &Messages, plan: &BoardPlan, control: &Control) -> Duratio
     loop {
         waiting.start += u32::try_from(waiting.clone().take_while(is_everywhere).count())
             .unwrap_or(waiting.end - waiting.start);
-        // A Ctrl-C that ended the posting does not end this; one that comes now does.
+        // The Ctrl-C that ended the posting does not end this wait; a later one does.
         let is_stopped = control.stopped() && !was_stopped;
         if waiting.is_empty() || began.elapsed() > plan.args.catch_up || is_stopped {
             break;

@@ -1,20 +1,20 @@
-//! Reads server-sent events off the bytes of a stream, where they lie.
+//! Parses server-sent events in the bytes of a stream, without copying.
 
 use std::io::BufRead;
 
 /// One event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
-    /// Its name; empty where it has none.
+    /// The event's name; empty if it has none.
     pub(crate) name: &'a [u8],
-    /// What a reader who has it says to go on from there.
+    /// The event's id, from which a stream resumes.
     pub(crate) id: Option<&'a [u8]>,
-    /// Its first line of data. Events of a board have no more than one.
+    /// The first data line; board events have at most one.
     pub(crate) data: Option<&'a [u8]>,
 }
 
-/// Hands every whole event at the beginning of `bytes` to `take`; how many bytes they were. What is left is
-/// the beginning of an event of which the rest is yet to come.
+/// Passes every complete event at the beginning of `bytes` to `take`. Returns their length in bytes; the rest
+/// is the beginning of an incomplete event.
 pub(crate) fn frames<'a>(bytes: &'a [u8], mut take: impl FnMut(Frame<'a>)) -> usize {
     let (mut used, mut at) = (0, 0);
     let mut frame = Frame::default();
@@ -39,10 +39,10 @@ pub(crate) fn frames<'a>(bytes: &'a [u8], mut take: impl FnMut(Frame<'a>)) -> us
     used
 }
 
-/// The bytes up to the first end of a line, with it.
+/// Returns the length of the first line, with its line feed; `None` if it is incomplete.
 fn line_end(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
-    // Reading what is in memory cannot fail, and is searched by the word and not by the byte.
+    // Reading from memory cannot fail. `skip_until` searches by the word, not by the byte.
     let end = rest.skip_until(b'\n').unwrap_or_default();
     (end > 0 && bytes[end - 1] == b'\n').then_some(end)
 }
@@ -82,7 +82,7 @@ mod tests {
     const TEXT: &[u8] = b"retry: 2000\n\n: hello\n\nevent: people\ndata: {}\n\nid: 7:1\r\ndata:{\"a\":1}\r\n\r\nid: 7:2\ndata: b\n\nid: 7:3\ndata: c\n";
 
     #[test]
-    fn events_are_what_lies_between_empty_lines() {
+    fn empty_lines_separate_events() {
         let (found, left) = read(TEXT, &[TEXT.len()]);
         let event = |name: &str, id: Option<&str>, data: &str| {
             (name.into(), id.map(|id| id.as_bytes().to_vec()), data.into())
@@ -97,7 +97,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_are_the_same_in_whatever_pieces_they_come(
+        fn events_are_the_same_however_the_bytes_are_split(
             pieces in prop::collection::vec(1_usize..40, 1..8),
         ) {
             prop_assert_eq!(read(TEXT, &pieces), read(TEXT, &[TEXT.len()]));

@@ -1,7 +1,7 @@
-//! Whether every stream got every acknowledged message exactly once, in order, and all of them the same.
+//! Verifies that every stream got every acknowledged message exactly once, in order and with the same id.
 //!
-//! Each reader shows messages by their places. Where all have the same ones, each at the same place, and no
-//! two at one, all show the same.
+//! Readers order messages by position. If all readers have the same messages, each at the same position, and
+//! no two messages share a position, all readers show the same.
 
 use std::collections::HashMap;
 
@@ -12,38 +12,38 @@ use super::reader::{Faults, Reader};
 use crate::engine::outcome::WriteOutcome;
 use crate::report::examples::Examples;
 
-/// What was found. Counts are over all streams, unless they say that they are of messages.
+/// The result of the verification. Counts are over all streams, except where they are of messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Verification {
     pub(crate) streams: u32,
     /// Messages that every stream must have once.
     pub(crate) acknowledged: u64,
-    /// Messages that all streams may have once, or none.
+    /// Messages of unknown outcome: either every stream has them once, or no stream does.
     pub(crate) unknown: u64,
-    /// Of those, messages that all have.
+    /// Of those, messages that all streams have.
     pub(crate) unknown_stored: u64,
-    /// Of those, messages that some have and others do not.
+    /// Of those, messages that only some streams have.
     pub(crate) unknown_uneven: u64,
-    /// Messages that were refused or never sent, and that somebody has.
+    /// Messages that were refused or never sent, but that a stream has.
     pub(crate) refused_stored: u64,
-    /// Acknowledged messages that did not come.
+    /// Acknowledged messages that were not received.
     pub(crate) missing: u64,
     #[serde(flatten)]
     pub(crate) faults: Faults,
-    /// Numbers of events, of an origin, that were passed over and did not come.
+    /// Event numbers of an origin that were skipped and never received.
     pub(crate) gaps: u64,
-    /// Messages that share their id with another one.
+    /// Messages that share their id with another message.
     pub(crate) shared_places: u64,
     pub(crate) examples: Examples<10>,
 }
 
 impl Verification {
-    /// Whether something was acknowledged and nothing is wrong.
+    /// Returns whether a message was acknowledged and no fault was found.
     pub(crate) fn clean(&self) -> bool {
         self.acknowledged > 0 && self.faults().iter().all(|(_, count)| *count == 0)
     }
 
-    /// In words.
+    /// Returns the last line of the report.
     pub(crate) fn verdict(&self) -> &'static str {
         match self {
             _ if self.clean() => "VERIFIED",
@@ -52,7 +52,7 @@ impl Verification {
         }
     }
 
-    /// Everything that must not be, in words, with how often it was.
+    /// Returns all kinds of faults with their counts.
     pub(crate) fn faults(&self) -> [(&'static str, u64); 11] {
         let faults = &self.faults;
         [
@@ -60,18 +60,18 @@ impl Verification {
             ("repeated on one connection", faults.repeats),
             ("repeated after a reconnect", faults.repeats_after_reconnect),
             ("out of order", faults.out_of_order),
-            ("numbers passed over", self.gaps),
-            ("at another place than elsewhere", faults.misplaced),
+            ("skipped event numbers", self.gaps),
+            ("with differing ids or times", faults.misplaced),
             ("messages that share an id", self.shared_places),
             ("with another text", faults.garbled),
             ("unreadable", faults.unreadable),
-            ("of unknown outcome, and not everywhere", self.unknown_uneven),
-            ("refused, and there", self.refused_stored),
+            ("of unknown outcome, in some streams only", self.unknown_uneven),
+            ("refused but stored", self.refused_stored),
         ]
     }
 }
 
-/// Compares what the streams heard with what was acknowledged.
+/// Compares what the streams received with what was acknowledged.
 pub(crate) fn verify(messages: &Messages, heard: Heard, posted: Posted) -> Verification {
     let streams = u32::try_from(heard.readers.len()).unwrap_or(u32::MAX);
     let mut found = Verification { streams, ..Verification::default() };
@@ -106,7 +106,7 @@ fn check_stream(
     if let Some(first) = first {
         found
             .examples
-            .add(|| format!("stream {stream} was passed over with {gaps}, first {first}"));
+            .add(|| format!("stream {stream} misses {gaps} event numbers, first {first}"));
     }
     found.faults += reader.faults;
     found.examples.extend(reader.examples);
@@ -123,27 +123,27 @@ fn check_outcomes(found: &mut Verification, messages: &Messages, streams: u32) {
                 if having > 0 && having < streams {
                     found.unknown_uneven += 1;
                     found.examples.add(|| {
-                        format!("message {number}, of unknown outcome, is in {having} of {streams} streams")
+                        format!("message {number} of unknown outcome is in {having} of {streams} streams")
                     });
                 }
             }
             Some(WriteOutcome::Refused) | None if having > 0 => {
                 found.refused_stored += 1;
-                found.examples.add(|| format!("message {number} was refused, and is there"));
+                found.examples.add(|| format!("message {number} was refused but stored"));
             }
             Some(WriteOutcome::Refused) | None => {}
         }
     }
 }
 
-/// Two messages with one id would be shown in any order.
+/// Finds messages that share an id: readers would show them in any order.
 fn check_places(found: &mut Verification, messages: &Messages) {
     let mut known: HashMap<(u32, u64), u32> = HashMap::new();
     for number in messages.sent() {
         let Some(place) = messages.place(number) else { continue };
         if let Some(other) = known.insert((place.origin, place.seq), number) {
             found.shared_places += 1;
-            found.examples.add(|| format!("messages {other} and {number} are both called {place}"));
+            found.examples.add(|| format!("messages {other} and {number} share the id {place}"));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How servers are spoken to, and the many requests outside of the measurement: creating links before it,
-//! reading them back after it.
+//! Connection settings, and batches of requests outside the measurement: creating links before it, reading
+//! them back after it.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -13,15 +13,15 @@ use super::control::Control;
 use super::wire::{Wire, scratch};
 use crate::http::http1::Keep;
 
-/// How often one request is tried.
+/// Tries of one request, the first included.
 const TRIES_MAX: u32 = 6;
-/// The pause before the second try; it doubles with each.
+/// The pause before the second try; it doubles with each further try.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
 
 /// A status and a body.
 pub(crate) type Answered = (u16, Vec<u8>);
 
-/// What a server said, or that it did not.
+/// A server's response, or that none came.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reply<'a> {
     Answer { status: u16, location: Option<&'a [u8]>, body: &'a [u8] },
@@ -29,7 +29,7 @@ pub(crate) enum Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// Whether the server may answer otherwise a little later.
+    /// Returns whether the failure is transient: no response, 429 or 5xx.
     pub(crate) fn is_passing(self) -> bool {
         matches!(self, Reply::None | Reply::Answer { status: 429 | 500.., .. })
     }
@@ -39,27 +39,27 @@ impl Reply<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Settled,
-    /// Try again; on the last try, take it as it is.
+    /// Try again, unless this was the last try.
     Again,
 }
 
-/// How servers are spoken to.
+/// Connection settings of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    /// The servers. Those of a run are taken in turn; outside of the measurement it is the first.
+    /// The servers. Measured connections take them in turn; requests outside the measurement use the first.
     pub(crate) addresses: Vec<SocketAddr>,
-    /// Connections are kept from request to request.
+    /// Whether connections are kept alive between requests.
     pub(crate) keep: bool,
-    /// What of an answer is looked at.
+    /// Which parts of a response are kept.
     pub(crate) kept: Keep,
     pub(crate) timeout: Duration,
-    /// Connections outside of the measurement.
+    /// Connections for requests outside the measurement.
     pub(crate) side_connections: u32,
 }
 
 impl Client {
-    /// Sends the request that `render` makes of each item, some at a time, and has `judge` look at the
-    /// replies; its last argument says that there will be no further try.
+    /// Sends the request that `render` makes for each item, `side_connections` at a time, and passes each
+    /// reply to `judge`, whose last argument is true on the last try.
     pub(crate) fn send<T>(
         &self,
         control: &Control,
@@ -84,8 +84,8 @@ impl Client {
         Ok(())
     }
 
-    /// The answers to `count` requests by number, each as soon as it is not a passing one. Fails if one gets
-    /// none, which `name` is then called, unless the run is stopped.
+    /// Returns the responses to `count` requests, in order, retrying transient failures. Fails if a request
+    /// gets no response, naming it by `name`, or if the run is stopped.
     pub(crate) fn answers(
         &self,
         control: &Control,
@@ -104,13 +104,13 @@ impl Client {
         self.send(control, 0..count, |number, request| render(*number, request), keep)?;
         ensure!(!control.stopped(), "stopped before the first message");
         let answer = |(number, answer): (usize, Option<Answered>)| {
-            answer.with_context(|| format!("{} gets no answer, again and again", name(number)))
+            answer.with_context(|| format!("{}: no response after {TRIES_MAX} tries", name(number)))
         };
         answers.into_iter().enumerate().map(answer).collect()
     }
 }
 
-/// Sends the request until `judge` has settled it, as often as it may be.
+/// Sends the request until `judge` settles it, at most `TRIES_MAX` times.
 async fn settle(wire: &mut Wire, mut judge: impl FnMut(Reply<'_>, bool) -> Verdict) {
     let mut pause = PAUSE_FIRST;
     for tried in 1..=TRIES_MAX {

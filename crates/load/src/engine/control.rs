@@ -1,10 +1,10 @@
-//! What the threads of a run share while it goes: the order to stop, and the counts for the progress bar.
+//! State shared by the threads of a run: the stop signal, and the counters for the progress bar.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
-/// The order to stop sending; answers under way are still awaited.
+/// The signal to stop sending; responses to requests in flight are still awaited.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Control(CancellationToken);
 
@@ -22,7 +22,7 @@ impl Control {
     }
 }
 
-/// Counts of one thread, alone on its cache lines so that counting never waits for another core.
+/// Counters of one thread, on cache lines of their own to avoid false sharing.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Progress {
@@ -33,11 +33,11 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn count(&self, success: bool) {
         let counter = if success { &self.succeeded } else { &self.failed };
-        // One writer each: a load and a store are enough.
+        // Each counter has one writer: a load and a store are enough.
         counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Successes and errors so far.
+    /// Returns the successes and errors so far.
     pub(crate) fn seen(&self) -> (u64, u64) {
         (self.succeeded.load(Ordering::Relaxed), self.failed.load(Ordering::Relaxed))
     }

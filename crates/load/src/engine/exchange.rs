@@ -1,4 +1,4 @@
-//! Asking again after a failure, and what comes of all tries.
+//! Retries of one request, and their combined result.
 
 use std::time::{Duration, Instant};
 
@@ -10,40 +10,40 @@ use super::run::Seat;
 use super::wire::Asked;
 use crate::http::http1::Decoder;
 
-/// How often an event is sent again, if nothing else is asked for: as the course's client does.
+/// The default number of retries of an event, as in the course's client.
 pub(crate) const RETRIES: u32 = 5;
-/// The longest pause before a further try, but for what the server asks for.
+/// The longest backoff before a retry, without the server's `Retry-After`.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// The longest pause before the second try; it doubles with each.
+/// The longest backoff before the first retry; it doubles with each further retry.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
-/// So many doublings reach the longest pause.
+/// Doublings of `PAUSE_FIRST` that reach `PAUSE_MAX`.
 pub(crate) const PAUSE_DOUBLINGS_MAX: u32 = 6;
-/// The longest time that a `Retry-After` is obeyed.
+/// The longest `Retry-After` that is obeyed.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
 
-/// How long to wait after this many tries that failed, the last with this `Retry-After`.
+/// Returns the backoff after `tried` failed tries, the last of which had this `Retry-After`.
 pub(crate) fn pause(tried: u32, retry_after_s: Option<u64>, rng: &mut SmallRng) -> Duration {
     let doubled = 1 << (tried - 1).min(PAUSE_DOUBLINGS_MAX);
     let longest = (PAUSE_FIRST * doubled).min(PAUSE_MAX);
     let asked_for = Duration::from_secs(retry_after_s.unwrap_or_default());
-    // From half of it on, at random: what failed together does not come back together.
+    // Jitter between half and all of it: requests that failed together are not retried together.
     longest.mul_f64(rng.random_range(0.5..1.0)) + asked_for.min(RETRY_AFTER_MAX)
 }
 
-/// What came of a write with all its tries.
+/// The result of a write after all its tries.
 #[derive(Debug)]
 pub(crate) struct Settled<T> {
-    /// Of the last try.
+    /// The result of the last try.
     pub(crate) result: Result<T, ErrorKind>,
-    /// What the system said about its error.
+    /// The operating system's text for the error.
     pub(crate) detail: Option<String>,
     pub(crate) outcome: WriteOutcome,
     pub(crate) tries: u32,
 }
 
 impl<O> Seat<O> {
-    /// Waits before the next try, after so many that failed, the last as `asked`; false: the run is stopped,
-    /// and there is to be none.
+    /// Backs off after `tried` failed tries, the last of which returned `asked`. Returns false if the run is
+    /// stopped: there must be no further try.
     pub(crate) async fn pause(&mut self, tried: u32, asked: &Asked) -> bool {
         if self.control.stopped() {
             return false;
@@ -54,8 +54,8 @@ impl<O> Seat<O> {
         }
     }
 
-    /// Asks until the answer is one that stays, or `again` says after so many tries that there is to be no
-    /// further one. `judge`: what a status and its answer come to.
+    /// Sends the request until its result is final or `again` returns false for the number of tries so far.
+    /// `judge` maps a status and its response to a result.
     pub(crate) async fn settle<T: Copy>(
         &mut self,
         again: impl Fn(u32) -> bool,
@@ -67,7 +67,7 @@ impl<O> Seat<O> {
             let asked = self.wire.ask(Instant::now()).await;
             let result = asked.status.and_then(|status| judge(status, self.wire.answered()));
             let ended = result.map(drop);
-            // What may have been stored once stays in doubt, whatever a later try comes to.
+            // A write that may have been stored once stays unknown, even if a later try is refused.
             outcome = outcome.max(asked.outcome(ended));
             let is_open = worth_retrying(ended) && again(tries);
             if !is_open || !self.pause(tries, &asked).await {

@@ -1,13 +1,13 @@
-//! Ctrl-C: the first stops the sending, the second the process.
+//! Ctrl-C: the first stops sending, the second ends the process.
 
 use anyhow::Result;
 
 use super::control::Control;
 
-/// What a shell expects of a process that Ctrl-C ended.
+/// The exit code of a process that SIGINT ended, as shells report it.
 const EXIT_INTERRUPTED: i32 = 130;
 
-/// Does `work`, which Ctrl-C tells to stop.
+/// Runs `work` with a stop signal that Ctrl-C triggers.
 pub(crate) fn interruptible<T>(work: impl FnOnce(&Control) -> Result<T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

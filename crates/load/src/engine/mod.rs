@@ -1,4 +1,4 @@
-//! What sends requests and measures them: threads, connections, paces, records.
+//! Sends requests and measures them: threads, connections, pacing, records.
 
 pub(crate) mod client;
 pub(crate) mod control;

@@ -1,45 +1,45 @@
-//! How a request ended, and what its client may conclude about a write.
+//! How a request ended, and what the client knows about a write.
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum ErrorKind {
-    /// An answer, but not one that counts as success.
+    /// A response with a status that does not count as success.
     #[error("status {0}")]
     Status(u16),
-    /// No whole answer before the deadline.
+    /// No complete response before the deadline.
     #[error("timeout")]
     Timeout,
-    /// No connection.
+    /// The connection could not be established.
     #[error("connect")]
     Connect,
-    /// The connection broke before the whole answer was here.
+    /// The connection broke before the response was complete.
     #[error("reset")]
     Reset,
-    /// What came was not HTTP/1.1.
+    /// The response was not HTTP/1.1.
     #[error("malformed answer")]
     Malformed,
-    /// A redirect to another place than asked for.
+    /// A redirect to another target than the link's.
     #[error("wrong target")]
     WrongTarget,
-    /// Due, but no connection was free before the deadline, or the run was stopped.
+    /// No connection was free between the due time and the deadline, or the run was stopped.
     #[error("not sent")]
     NotSent,
 }
 
-/// What the client may conclude from what it saw.
+/// What the client knows about a write. Ordered: the outcome of several tries is their maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum WriteOutcome {
-    /// Refused, or never sent: the server need not have it.
+    /// Refused, or never sent: the server must not have stored it.
     Refused,
-    /// Timeout, lost connection, 5xx, garbage: it may have been stored or not.
+    /// Timeout, lost connection, 5xx or a malformed response: it may have been stored.
     Unknown,
-    /// Success was answered: it must be there.
+    /// The response was a success: it must be stored.
     Acknowledged,
 }
 
 impl WriteOutcome {
-    /// `sent`: whether any byte of the request left the client.
+    /// Classifies a result. `sent`: whether any byte of the request left the client.
     pub(crate) fn of(result: Result<(), ErrorKind>, sent: bool) -> Self {
         match result {
             Ok(()) => Self::Acknowledged,
@@ -52,11 +52,11 @@ impl WriteOutcome {
     }
 }
 
-/// How many writes had which outcome.
+/// Counts of writes by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign, serde::Serialize)]
 pub(crate) struct Outcomes {
     pub(crate) acknowledged: u64,
-    /// And those that were never sent.
+    /// Refused or never sent.
     pub(crate) refused: u64,
     pub(crate) unknown: u64,
 }
@@ -71,7 +71,7 @@ impl Outcomes {
     }
 }
 
-/// Whether `result` may be another one if the same is sent once more.
+/// Returns whether a retry of the same request may have another result.
 pub(crate) fn worth_retrying(result: Result<(), ErrorKind>) -> bool {
     !matches!(result, Ok(()) | Err(ErrorKind::Status(..=499)))
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_success_is_acknowledged_doubt_is_unknown_and_a_refusal_is_not_retried() {
+    fn only_success_is_acknowledged_and_a_refusal_is_not_retried() {
         use WriteOutcome::{Acknowledged, Refused, Unknown};
         for (result, sent, expected, again) in [
             (Ok(()), true, Acknowledged, false),

@@ -1,8 +1,8 @@
 //! When each request is to be sent.
 //!
-//! Closed loop: a connection sends as soon as it has its answer. Open loop: request k is due at
-//! start + k / rate whatever the server does. The queue of due requests is a number, the next k:
-//! it needs no memory, and what stays in it past its deadline is counted as not sent.
+//! Closed loop: a connection sends as soon as it has its response. Open loop: request k is due at
+//! start + k / rate whatever the server does. The queue of due requests is a counter, the next k:
+//! it needs no memory, and requests that pass their deadline in the queue are counted as not sent.
 
 use std::cell::Cell;
 use std::io;
@@ -16,11 +16,11 @@ use super::control::Control;
 use super::timer::Timer;
 use super::times::float;
 
-/// The least time between two wake-ups of the pacer; requests that fall due between them are sent
+/// The shortest time between two wake-ups of the pacer; requests that fall due between them are sent
 /// together. Measured at 10,000 requests/s on 2 cores: 50 µs costs the client 54 µs CPU a request,
 /// 200 µs costs 28, and the median latency is lower, because the server has the core.
 const TICK_MIN: Duration = Duration::from_micros(200);
-/// How often the pacer looks when every connection is busy.
+/// The pacer's interval while every connection is busy.
 const TICK_BUSY: Duration = Duration::from_millis(1);
 
 /// When a run ends.
@@ -41,19 +41,19 @@ pub(crate) enum Next {
     End,
 }
 
-/// Due times at a fixed distance.
+/// Due times at a fixed interval.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schedule {
     pub(crate) start: Instant,
     pub(crate) rate_per_s: f64,
-    /// The first request's place in the first interval, 0 to 1, so that threads interleave.
+    /// The offset of the first request in the first interval, 0 to 1, so that threads interleave.
     pub(crate) phase: f64,
-    /// How many requests in all.
+    /// The total number of requests.
     pub(crate) count: u64,
 }
 
 impl Schedule {
-    /// How many requests are due before `duration` is over.
+    /// Returns how many requests are due within `duration`.
     pub(crate) fn count_within(rate_per_s: f64, phase: f64, duration: Duration) -> u64 {
         whole((duration.as_secs_f64() * rate_per_s - phase).ceil())
     }
@@ -62,7 +62,7 @@ impl Schedule {
         self.start + Duration::from_secs_f64((float(index) + self.phase) / self.rate_per_s)
     }
 
-    /// How many requests are due at `now`.
+    /// Returns how many requests are due at `now`.
     fn due(&self, now: Instant) -> u64 {
         let passed_s = now.saturating_duration_since(self.start).as_secs_f64();
         whole((passed_s * self.rate_per_s - self.phase).floor() + 1.0).min(self.count)
@@ -74,13 +74,13 @@ fn whole(value: f64) -> u64 {
     value as u64
 }
 
-/// An open loop in one worker.
+/// An open loop on one thread.
 #[derive(Debug)]
 pub(crate) struct OpenLoop {
     schedule: Schedule,
     timeout: Duration,
     next: Cell<u64>,
-    /// Connections that wait for work.
+    /// Idle connections.
     idle: Cell<u64>,
     wake: Notify,
 }
@@ -90,8 +90,8 @@ impl OpenLoop {
         Self { schedule, timeout, next: Cell::new(0), idle: Cell::new(0), wake: Notify::new() }
     }
 
-    /// Takes the next due request. `expired` is called for each whose deadline passed unsent;
-    /// `woken` says that the caller lay idle until just now.
+    /// Takes the next due request. `expired` is called for each request whose deadline passed unsent.
+    /// `woken`: whether the connection was idle until now.
     pub(crate) fn take(
         &self,
         now: Instant,
@@ -114,7 +114,7 @@ impl OpenLoop {
         Next::End
     }
 
-    /// Waits until the pacer has work.
+    /// Waits until the pacer wakes this connection.
     pub(crate) async fn lie_idle(&self) {
         self.idle.set(self.idle.get() + 1);
         self.wake.notified().await;
@@ -142,17 +142,17 @@ impl OpenLoop {
         Ok(())
     }
 
-    /// The first due time after what is due at `now`, or the next tick if that is later.
+    /// Returns the first due time after `now`, or the next tick if that is later.
     fn upcoming(&self, now: Instant) -> Instant {
         let index = self.schedule.due(now).max(self.next.get());
         self.schedule.intended(index.min(self.schedule.count.saturating_sub(1))).max(now + TICK_MIN)
     }
 }
 
-/// A closed loop: as many requests as the shared budget has, or until the end.
+/// A closed loop, limited by a shared budget of requests or by time.
 #[derive(Debug)]
 pub(crate) struct ClosedLoop {
-    /// How many all threads have taken, and how many there are.
+    /// Requests taken by all threads, and the limit.
     pub(crate) budget: Option<(Arc<AtomicU64>, u64)>,
     pub(crate) end: Option<Instant>,
 }
@@ -169,14 +169,14 @@ impl ClosedLoop {
     }
 }
 
-/// Either loop.
+/// A closed or an open loop.
 #[derive(Debug)]
 pub(crate) enum Pace {
     Closed(ClosedLoop),
     Open(OpenLoop),
 }
 
-/// Some connections that keep one pace together.
+/// A group of connections with one pace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Flow {
     pub(crate) connections: u32,
@@ -186,7 +186,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// The pace of thread `id` of `threads`. `taken`: requests that all threads have taken.
+    /// Returns the pace of thread `id` of `threads`. `taken`: requests taken by all threads.
     pub(crate) fn pace(
         &self,
         (id, threads): (u32, u32),
@@ -201,7 +201,7 @@ impl Flow {
             };
             return Pace::Closed(ClosedLoop { budget, end });
         };
-        // Each thread keeps a schedule of its own, in proportion to its connections.
+        // Each thread has a schedule of its own, in proportion to its connections.
         let all = u64::from(self.connections);
         let mine = u64::from(share(self.connections, threads, id));
         let before = u64::from(share_before(self.connections, threads, id));
@@ -214,8 +214,8 @@ impl Flow {
         Pace::Open(OpenLoop::new(Schedule { start, rate_per_s, phase, count }, timeout))
     }
 
-    /// The time that rates refer to: at least the time asked for, and until the last success. A
-    /// request that hangs until its deadline after the end is no time in which the server was asked.
+    /// Returns the time that rates refer to: the planned duration, or until the last success if that is
+    /// later. A request that hangs after the end until its deadline does not extend it.
     pub(crate) fn elapsed(&self, last_success: Duration, last_end: Duration) -> Duration {
         let planned = match (self.until, self.rate_per_s) {
             (Until::Duration(duration), _) => duration,
@@ -228,12 +228,12 @@ impl Flow {
     }
 }
 
-/// Thread `id`'s part of `count` things.
+/// Returns how many of `count` items belong to thread `id`.
 pub(crate) fn share(count: u32, threads: u32, id: u32) -> u32 {
     count / threads + u32::from(id < count % threads)
 }
 
-/// Which things come before thread `id`'s part.
+/// Returns how many of `count` items belong to the threads before `id`.
 pub(crate) fn share_before(count: u32, threads: u32, id: u32) -> u32 {
     (0..id).map(|before| share(count, threads, before)).sum()
 }
@@ -255,7 +255,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn due_times_go_on_while_nobody_sends() {
+    fn requests_fall_due_on_schedule_while_none_is_sent() {
         let (schedule, start) = schedule(100.0, 1000);
         let open = OpenLoop::new(schedule, 10 * SECOND);
         let later = start + SECOND;
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_sent_by_its_deadline_is_counted_not_queued() {
+    fn a_request_that_is_unsent_at_its_deadline_is_counted_and_dropped() {
         let (schedule, start) = schedule(100.0, 1000);
         let open = OpenLoop::new(schedule, SECOND);
         let mut expired = 0;
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_counts_what_was_due_and_drops_the_rest() {
+    fn a_stop_counts_due_requests_and_drops_later_ones() {
         let (schedule, start) = schedule(10.0, 1000);
         let open = OpenLoop::new(schedule, 10 * SECOND);
         let mut expired = 0;
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_holds_rate_times_duration_requests_over_all_threads() {
+    fn all_threads_together_send_rate_times_duration_requests() {
         let of = |phase| Schedule::count_within(50.0, phase, SECOND);
         assert_eq!(of(0.0) + of(0.5), 100);
         assert_eq!(Schedule::count_within(0.1, 0.5, SECOND), 0);
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(ended.take(now, false), Next::End);
     }
     #[test]
-    fn the_threads_parts_make_up_the_whole() {
+    fn the_shares_of_all_threads_add_up() {
         for (count, threads) in [(1, 1), (7, 3), (100, 8), (64, 64)] {
             let parts: Vec<u32> = (0..threads).map(|id| share(count, threads, id)).collect();
             assert_eq!(parts.iter().sum::<u32>(), count);

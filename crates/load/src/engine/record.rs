@@ -1,4 +1,4 @@
-//! What was measured. Each thread fills its own record; they are merged at the end.
+//! Measurements. Each thread fills its own record; records are merged at the end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,25 +11,25 @@ use super::wire::Cost;
 /// The bounds of "served within", in ms.
 pub(crate) const WITHIN_MS: [u64; 4] = [10, 20, 50, 100];
 
-/// One finished request, as it goes into the record.
+/// The measurement of one finished request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
-    /// Since the start of the run.
+    /// When the response was complete, since the start of the run.
     pub(crate) done_at: Duration,
-    /// From the intended send time to the whole answer.
+    /// From the intended send time to the complete response.
     pub(crate) total: Duration,
     pub(crate) cost: Cost,
     pub(crate) result: Result<(), ErrorKind>,
 }
 
-/// All requests of one kind.
+/// The measurements of all requests of one kind.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     pub(crate) succeeded: u64,
-    /// When the last success came, since the start of the run.
+    /// The time of the last success, since the start of the run.
     pub(crate) last_success: Duration,
     pub(crate) errors: BTreeMap<ErrorKind, u64>,
-    /// What the system said the first time.
+    /// The operating system's text for the first error of each kind.
     pub(crate) details: BTreeMap<ErrorKind, String>,
     pub(crate) total: Times,
     pub(crate) wait: Times,
@@ -41,7 +41,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Latencies are those of successes; an error only counts as one.
+    /// Adds a request. Only successes have latencies; errors are counted.
     pub(crate) fn add(&mut self, sample: &Sample) {
         let Cost { wait, connect, sent_bytes, received_bytes } = sample.cost;
         self.sent_bytes += sent_bytes;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_those_of_the_successes() {
+    fn latencies_are_those_of_successes_only() {
         let mut record = Record::default();
         for ms in 1..=100 {
             record.add(&sample(ms, Ok(())));

@@ -1,4 +1,4 @@
-//! Connections that do one kind of work, over some threads, and what they measured.
+//! Runs a workload on connections spread over threads, and collects the measurements.
 
 use std::cell::RefCell;
 use std::io;
@@ -23,35 +23,35 @@ use super::threads::{follow, on_threads, threads};
 use super::times::Times;
 use super::wire::{Cost, Scratch, Wire, scratch};
 
-/// How long a connection of a closed loop waits after it could not connect, instead of spinning.
+/// The pause of a closed-loop connection after a failed connect, instead of spinning.
 const REDIAL_PAUSE: Duration = Duration::from_millis(10);
 
-/// What connections do when it is their turn.
+/// A workload: what a connection does in one iteration.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// What a connection keeps from turn to turn.
+    /// The state of a connection between iterations.
     type Own: Default + 'static;
-    /// What a thread brings back beside what was measured.
+    /// The result of a thread beside the measurements.
     type Hand: Default + Send + 'static;
 
-    /// The kinds of turns, each with a record of its own.
+    /// Returns the number of kinds of iterations; each kind has its own record.
     fn parts(&self) -> usize {
         1
     }
 
-    /// Does one thing.
+    /// Runs one iteration.
     async fn turn(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> Turn;
 
-    /// Whether this connection has no more turns, however many are left.
+    /// Returns whether this connection is finished, even if the run has iterations left.
     fn is_done(&self, _seat: &Seat<Self::Own>) -> bool {
         false
     }
 
-    /// A turn that was due and never taken, which only an open loop has; its kind.
+    /// Counts an iteration that was due but dropped, which happens only in an open loop. Returns its kind.
     fn missed(&self, _seat: &mut Seat<Self::Own>, _hand: &RefCell<Self::Hand>) -> usize {
         0
     }
 
-    /// A turn of kind `part` has ended, or was missed.
+    /// Called after an iteration of kind `part` has ended or was dropped.
     fn ended(
         &self,
         _seat: &Seat<Self::Own>,
@@ -62,40 +62,40 @@ pub(crate) trait Work: Send + Sync + 'static {
     }
 }
 
-/// One connection, with what it needs for its turns.
+/// One connection and its state.
 #[derive(Debug)]
 pub(crate) struct Seat<O> {
-    /// From 0 on, over all threads.
+    /// Its number over all threads, from 0.
     pub(crate) number: u64,
-    /// Its thread, from 0 on.
+    /// Its thread's number, from 0.
     pub(crate) thread: u32,
-    /// Which of the flows it belongs to.
+    /// The index of its flow.
     pub(crate) flow: usize,
-    /// When the turn was due, and when the connection was free for it.
+    /// When the iteration was due, and when the connection was free for it.
     pub(crate) due: Instant,
     pub(crate) began: Instant,
     pub(crate) wire: Wire,
     pub(crate) rng: SmallRng,
-    /// Says when the run is stopped.
+    /// The stop signal.
     pub(crate) control: Control,
     pub(crate) own: O,
 }
 
-/// What came of a turn.
+/// The result of an iteration.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub(crate) part: usize,
-    /// When it began, if what came before was the client's own preparation; else from when it was due.
+    /// Start of the latency, if the client prepared the request first; `None`: the due time.
     pub(crate) began: Option<Instant>,
     pub(crate) done: Instant,
     pub(crate) cost: Cost,
     pub(crate) result: Result<(), ErrorKind>,
-    /// What the system said about an error.
+    /// The operating system's text for an error.
     pub(crate) detail: Option<String>,
 }
 
 impl Turn {
-    /// A turn of kind `part` that ends now, with what it cost since the last one.
+    /// An iteration of kind `part` that ends now, with the cost since the previous one.
     pub(crate) fn ended<O>(
         part: usize,
         seat: &mut Seat<O>,
@@ -107,15 +107,15 @@ impl Turn {
     }
 }
 
-/// What a run measured.
+/// The measurements of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    /// By kind of turn.
+    /// By kind of iteration.
     pub(crate) records: Vec<Record>,
-    /// Open loop: from the intended time to the sending, where a connection lay idle: the client's own
+    /// Open loop: from the intended time to the sending, where a connection was idle: the client's own
     /// lateness.
     pub(crate) lag: Times,
-    /// Open loop: turns that waited for a free connection.
+    /// Open loop: iterations that waited for a free connection.
     pub(crate) queued: u64,
     pub(crate) elapsed: Duration,
     /// CPU time of this process during the run; `None` where it cannot be read.
@@ -124,13 +124,13 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Nothing yet, of so many kinds of turns.
+    /// Empty measurements of `parts` kinds of iterations.
     pub(crate) fn new(parts: usize) -> Self {
         let (records, cpu) = (vec![Record::default(); parts], Some(Duration::ZERO));
         Self { records, cpu, ..Self::default() }
     }
 
-    /// Adds a later run: counts and times add up.
+    /// Adds another run: counts and times are summed.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (record, more) in self.records.iter_mut().zip(&other.records) {
             record.merge(more);
@@ -142,7 +142,7 @@ impl Measured {
         self.interrupted |= other.interrupted;
     }
 
-    /// All kinds of turns as one.
+    /// Returns all kinds of iterations merged into one record.
     pub(crate) fn all(&self) -> Record {
         let mut all = Record::default();
         for record in &self.records {
@@ -152,22 +152,22 @@ impl Measured {
     }
 }
 
-/// Some work, where it is done, and how hard.
+/// A workload with its target and pace.
 #[derive(Debug)]
 pub(crate) struct Engine<W> {
     pub(crate) client: Client,
-    /// As many threads, or as many as there are by default.
+    /// The number of threads; `None`: the default.
     pub(crate) threads: Option<u32>,
     pub(crate) seed: u64,
-    /// Tells this run from others of the same seed, so that it makes other choices.
+    /// Distinguishes runs with the same seed, so that their random choices differ.
     pub(crate) stage: u64,
-    /// Connections and their paces.
+    /// Groups of connections and their paces.
     pub(crate) flows: Vec<Flow>,
     pub(crate) work: W,
 }
 
 impl<W: Work> Engine<W> {
-    /// Does the work; what was measured, and what each thread brought back. `name` is for the progress bar.
+    /// Runs the workload. Returns the measurements and each thread's result. `name` labels the progress bar.
     pub(crate) fn run(
         self,
         control: &Control,
@@ -209,7 +209,7 @@ impl<W: Work> Engine<W> {
     }
 }
 
-/// What the threads share.
+/// State shared by all threads.
 #[derive(Debug)]
 struct Shared<W> {
     engine: Engine<W>,
@@ -217,15 +217,15 @@ struct Shared<W> {
     threads: u32,
     /// Waits for all threads.
     ready: Barrier,
-    /// The one start of all threads.
+    /// The common start of all threads.
     start: OnceLock<Instant>,
     progress: Vec<Progress>,
-    /// Turns taken, for each flow.
+    /// Iterations taken, by flow.
     taken: Vec<Arc<AtomicU64>>,
 }
 
 impl<W: Work> Shared<W> {
-    /// Runs thread `id` to its end; what it measured, until the last end of any turn.
+    /// Runs thread `id` to its end. Returns its measurements; `elapsed` is the end of the last iteration.
     fn work_on(self: Arc<Self>, id: u32, runtime: &Runtime) -> Result<(Measured, W::Hand)> {
         let local = LocalSet::new();
         let thread = runtime.block_on(local.run_until(Thread::run(self, id)))?;
@@ -234,8 +234,8 @@ impl<W: Work> Shared<W> {
         Ok((thread.measured.into_inner(), thread.hand.into_inner()))
     }
 
-    /// This thread's connections of a flow, each with its number, dialled where they are kept. One that cannot
-    /// be dialled now is tried again, and counted, with its first turn.
+    /// Returns this thread's connections of a flow with their numbers, dialled if they are kept alive. A
+    /// connection that cannot be dialled now is dialled, and counted, in its first iteration.
     async fn dial(&self, id: u32, flow: Flow, scratch: &Rc<Scratch>) -> Vec<(u64, Wire)> {
         let client = &self.engine.client;
         let first = share_before(flow.connections, self.threads, id);
@@ -252,7 +252,7 @@ impl<W: Work> Shared<W> {
     }
 }
 
-/// One thread while it works.
+/// One running thread.
 struct Thread<W: Work> {
     shared: Arc<Shared<W>>,
     id: u32,
@@ -287,7 +287,7 @@ impl<W: Work> Thread<W> {
         Ok(thread)
     }
 
-    /// Has connections take turns at the pace of their flow; in an open loop one more task wakes them.
+    /// Starts the tasks of a flow's connections; in an open loop one more task paces them.
     fn start_flow(
         self: &Rc<Self>,
         flow: usize,
@@ -325,7 +325,7 @@ impl<W: Work> Thread<W> {
         });
     }
 
-    /// One connection, from the first turn to the last.
+    /// Runs one connection from its first iteration to its last.
     async fn drive(self: Rc<Self>, pace: Rc<Pace>, mut seat: Seat<W::Own>) -> io::Result<()> {
         let Shared { control, engine: Engine { work, .. }, .. } = &*self.shared;
         let mut woken = false;
@@ -372,7 +372,8 @@ impl<W: Work> Thread<W> {
         }
     }
 
-    /// Notes a turn whose deadline passed, or whose run was stopped, before a connection was free.
+    /// Records an iteration that was dropped: its deadline passed, or the run was stopped, before a connection
+    /// was free.
     fn miss(&self, seat: &mut Seat<W::Own>) {
         let part = self.shared.engine.work.missed(seat, &self.hand);
         let (cost, result) = (Cost::default(), Err(ErrorKind::NotSent));
@@ -398,7 +399,7 @@ impl<W: Work> Thread<W> {
     }
 }
 
-/// The choices of a connection at random, which has these numbers within the run.
+/// Returns the random generator of the connection that these numbers identify.
 fn rng(seed: u64, numbers: &[u64]) -> SmallRng {
     SmallRng::seed_from_u64(
         numbers.iter().fold(seed, |seed, part| {

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::times::float;
 
-/// The most windows kept.
+/// The largest number of windows.
 const WINDOWS_MAX: usize = 1024;
 
 /// One window.
@@ -52,7 +52,7 @@ impl Window {
     }
 }
 
-/// One window as it is reported.
+/// One window in the report.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub(crate) struct Point {
     /// Its beginning, since the start of the run.
@@ -66,10 +66,10 @@ pub(crate) struct Point {
     pub(crate) max_ms: f64,
 }
 
-/// Windows from the start of the run on; a request counts in the one in which its answer came.
+/// Windows from the start of the run; a request counts in the window of its response.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Series {
-    /// How often the width of a window, at first one second, was doubled.
+    /// How often the window width, initially one second, was doubled.
     doublings: u32,
     windows: Vec<Window>,
 }
@@ -100,7 +100,7 @@ impl Series {
         usize::try_from(at.as_secs() >> self.doublings).unwrap_or(usize::MAX)
     }
 
-    /// Makes one window of each two.
+    /// Merges each pair of windows into one.
     fn halve(&mut self) {
         self.doublings += 1;
         let mut halved: Vec<Window> = Vec::with_capacity(self.windows.len() / 2 + 1);
@@ -129,8 +129,8 @@ impl Series {
         }
     }
 
-    /// The windows up to `elapsed`. The last is as wide as the run reached into it; a scrap of less
-    /// than half a window, whose rate would mean nothing, belongs to the one before.
+    /// Returns the windows up to `elapsed`. The last is as wide as the run reached into it; if that is less
+    /// than half a window, its rate would mean nothing, and it is merged into the previous window.
     pub(crate) fn points(&self, elapsed: Duration) -> Vec<Point> {
         let full_s = float(1 << self.doublings);
         let elapsed_s = elapsed.as_secs_f64();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scrap_at_the_end_belongs_to_the_window_before() {
+    fn a_short_window_at_the_end_is_merged_into_the_previous_one() {
         let mut series = Series::default();
         for ms in [500, 1500, 2001] {
             series.success(Duration::from_millis(ms), Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! Threads of a run, each with a runtime of its own, and the progress bar meanwhile.
+//! Threads of a run, each with its own runtime, and the progress bar.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -12,26 +12,25 @@ use super::limits::cpu_time;
 use super::pace::{Flow, Until};
 use super::times::float;
 
-/// How often the progress bar moves.
+/// The interval between updates of the progress bar.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
-/// As many threads as were asked for, else half of the cores; never more than connections.
+/// Returns the number of threads: `wanted`, by default half of the cores (1 to 8), at most one a connection.
 pub(crate) fn threads(wanted: Option<u32>, connections: u32) -> u32 {
     let cores = std::thread::available_parallelism()
         .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
     wanted.unwrap_or((cores / 2).clamp(1, 8)).min(connections)
 }
 
-/// Runs the job that `job` makes for each thread on that thread, which is called `name` and its number, and
-/// `meanwhile` here; its channel closes when all have ended. With what each came to, and the CPU time of the
-/// process.
+/// Runs the jobs that `job` makes on `count` threads named `name-N`, and `meanwhile` on this thread, whose
+/// channel closes when all threads have ended. Returns each job's result and the process's CPU time.
 pub(crate) fn on_threads<T: Send + 'static, J: FnOnce() -> Result<T> + Send + 'static>(
     name: &str,
     count: u32,
     mut job: impl FnMut(u32, Runtime) -> J,
     meanwhile: impl FnOnce(&Receiver<()>),
 ) -> Result<(Vec<T>, Option<Duration>)> {
-    // Made here: a thread that failed to make its runtime would leave the others waiting at the start.
+    // Created here: a thread that failed to create its runtime would leave the others waiting at the barrier.
     let runtimes = (0..count)
         .map(|_| tokio::runtime::Builder::new_current_thread().enable_all().build())
         .collect::<Result<Vec<Runtime>, _>>()?;
@@ -56,7 +55,7 @@ pub(crate) fn on_threads<T: Send + 'static, J: FnOnce() -> Result<T> + Send + 's
     Ok((worked, cpu))
 }
 
-/// Moves the progress bar (hidden unless standard error is a terminal) until all threads have ended.
+/// Updates the progress bar (hidden unless standard error is a terminal) until all threads have ended.
 pub(super) fn follow(
     progress: &[Progress],
     flows: &[Flow],

@@ -1,8 +1,8 @@
-//! A timer finer than the runtime's own millisecond.
+//! A timer finer than the runtime's millisecond.
 //!
 //! On Linux a timerfd: it wakes within some tens of microseconds of its time on an idle machine,
-//! later when all cores are busy. Elsewhere the runtime's timer, up to 1 ms late. Whatever the
-//! error, latency counts from the intended time, and the report shows it as the pacing lag.
+//! later when all cores are busy. Elsewhere the runtime's timer, up to 1 ms late. In either case
+//! latency counts from the intended time, and the report shows the lateness as pacing lag.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Timer;
@@ -29,13 +29,13 @@ mod linux {
             let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
             #[expect(
                 deprecated,
-                reason = "its successor is unsafe; this descriptor is owned and never replaced, which is all it asks"
+                reason = "its successor is unsafe; this descriptor is owned and never replaced, as it requires"
             )]
             let timer = AsyncFd::with_interest(timer, Interest::READABLE)?;
             Ok(Self(timer))
         }
 
-        /// Returns at `when`, or at once if that has passed.
+        /// Waits until `when`; returns at once if it has passed.
         pub(crate) async fn sleep_until(&self, when: Instant) -> io::Result<()> {
             let delay = when.saturating_duration_since(Instant::now());
             if delay.is_zero() {
@@ -77,7 +77,7 @@ mod portable {
             Ok(Self)
         }
 
-        /// Returns at `when`, or at once if that has passed.
+        /// Waits until `when`; returns at once if it has passed.
         pub(crate) async fn sleep_until(&self, when: Instant) -> io::Result<()> {
             tokio::time::sleep_until(when.into()).await;
             Ok(())

@@ -1,10 +1,10 @@
-//! Distributions of times.
+//! Distributions of durations.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// A distribution of times: exact count, mean, deviation, least and most; percentiles to 0.1 %.
+/// A distribution of durations: exact count, mean, deviation, minimum and maximum; percentiles to 0.1 %.
 #[derive(Debug, Clone)]
 pub(crate) struct Times {
     histogram_ns: Histogram<u64>,
@@ -43,7 +43,7 @@ impl Times {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        // Both grow by themselves, so adding cannot fail.
+        // Both resize themselves, so adding cannot fail.
         let added = self.histogram_ns.add(&other.histogram_ns);
         debug_assert!(added.is_ok());
         self.sum_ms += other.sum_ms;
@@ -68,7 +68,7 @@ impl Times {
         if self.count() == 0 { 0.0 } else { self.sum_ms / float(self.count()) }
     }
 
-    /// The standard deviation of the times themselves.
+    /// Returns the population standard deviation.
     pub(crate) fn deviation_ms(&self) -> f64 {
         if self.count() == 0 {
             return 0.0;
@@ -77,7 +77,7 @@ impl Times {
         (self.sum_squares_ms / float(self.count()) - mean * mean).max(0.0).sqrt()
     }
 
-    /// The time that `percent` of the requests did not exceed; never more than the maximum.
+    /// Returns the time that `percent` of the requests did not exceed, at most the maximum.
     pub(crate) fn percentile_ms(&self, percent: f64) -> f64 {
         if self.count() == 0 {
             return 0.0;
@@ -87,12 +87,12 @@ impl Times {
     }
 }
 
-/// Whole nanoseconds; about 584 years fit.
+/// Converts to nanoseconds, saturating at about 584 years.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A count as a number to divide by.
+/// Converts a count to a float.
 #[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a run stay below 2^53")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64

@@ -1,4 +1,4 @@
-//! One client connection: dials, sends prepared bytes, reads the answer, and says what that cost.
+//! One client connection: dials, sends prepared bytes, reads the response, and measures the cost.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,36 +13,35 @@ use super::client::Client;
 use super::outcome::{ErrorKind, WriteOutcome};
 use crate::http::http1::{Answer, Decoder};
 
-/// Bytes read at once.
+/// The size of the read buffer in bytes.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Room for what is read, one for all connections of a thread; borrowed only between two waits.
+/// A read buffer shared by all connections of a thread; never borrowed across an await.
 pub(crate) type Scratch = RefCell<Box<[u8]>>;
 
-/// An empty one.
 pub(crate) fn scratch() -> Scratch {
     RefCell::new(vec![0; READ_BYTES].into_boxed_slice())
 }
 
-/// Why there is no answer, and what the system said about it.
+/// Why there is no response, and the operating system's text for the error.
 type Failure = (ErrorKind, Option<String>);
 
 const LOST: Failure = (ErrorKind::Reset, None);
 
-/// What came of asking once.
+/// The result of sending a request once.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) status: Result<u16, ErrorKind>,
-    /// What the system said about an error.
+    /// The operating system's text for an error.
     pub(crate) detail: Option<String>,
     /// Whether any byte left the client.
     pub(crate) sent: bool,
-    /// When the answer says to come back.
+    /// The response's `Retry-After`, in seconds.
     pub(crate) retry_after_s: Option<u64>,
 }
 
 impl Asked {
-    /// Success if the status is `wanted`.
+    /// Returns an error unless the status is `wanted`.
     pub(crate) fn expect(&self, wanted: u16) -> Result<(), ErrorKind> {
         match self.status {
             Ok(status) if status == wanted => Ok(()),
@@ -51,25 +50,25 @@ impl Asked {
         }
     }
 
-    /// What the client may conclude, if `result` is what it makes of the answer.
+    /// Returns the outcome of a write whose response was judged as `result`.
     pub(crate) fn outcome(&self, result: Result<(), ErrorKind>) -> WriteOutcome {
         WriteOutcome::of(result, self.sent)
     }
 }
 
-/// What all tries of one request cost.
+/// The cost of all tries of one request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cost {
-    /// From the last try's first byte sent to the first byte of its answer.
+    /// From the last try's first byte sent to the first byte of its response.
     pub(crate) wait: Option<Duration>,
-    /// For a new connection; `None` when the old one was used.
+    /// Connect time; `None` if an open connection was used.
     pub(crate) connect: Option<Duration>,
-    /// Bytes handed to the kernel.
+    /// Bytes written to the socket.
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
 }
 
-/// A connection that dials itself when needed, with the request that goes over it.
+/// A connection that is dialled on demand, with its request buffer.
 #[derive(Debug)]
 pub(crate) struct Wire {
     address: SocketAddr,
@@ -79,13 +78,13 @@ pub(crate) struct Wire {
     decoder: Decoder,
     scratch: Rc<Scratch>,
     pub(crate) request: Vec<u8>,
-    /// The request is a HEAD, whose answer has no body.
+    /// The request is a HEAD, whose response has no body.
     pub(crate) head_only: bool,
     cost: Cost,
 }
 
 impl Wire {
-    /// Not dialled yet. `scratch` is that of its thread.
+    /// A connection that is not dialled yet. `scratch` is its thread's buffer.
     pub(crate) fn new(client: &Client, address: SocketAddr, scratch: Rc<Scratch>) -> Self {
         Self {
             address,
@@ -100,8 +99,8 @@ impl Wire {
         }
     }
 
-    /// Dials ahead of the first request, if the connection is one that is kept. If it cannot be dialled in
-    /// time, it is dialled with that request.
+    /// Dials ahead of the first request if connections are kept alive. If that fails or times out, the first
+    /// request dials.
     pub(crate) async fn prepare(&mut self) {
         if self.keep {
             let dialled = tokio::time::timeout(self.timeout, dial(self.address)).await;
@@ -109,18 +108,18 @@ impl Wire {
         }
     }
 
-    /// What is known of the last answer.
+    /// Returns the decoder of the last response.
     pub(crate) fn answered(&self) -> &Decoder {
         &self.decoder
     }
 
-    /// What was spent since this was asked last.
+    /// Takes the cost since the last call.
     pub(crate) fn take_cost(&mut self) -> Cost {
         std::mem::take(&mut self.cost)
     }
 
-    /// Sends the request and awaits its answer, for at most the timeout from `began` on. After an error the
-    /// connection is gone; the next request dials anew.
+    /// Sends the request and waits for its response, at most the timeout from `began`. An error closes the
+    /// connection; the next request dials again.
     pub(crate) async fn ask(&mut self, began: Instant) -> Asked {
         self.cost.wait = None;
         let sent_before = self.cost.sent_bytes;
@@ -150,8 +149,8 @@ impl Wire {
         self.converse(ready).await
     }
 
-    /// A kept connection that the server closed while it lay idle is no error of this request.
-    /// Costs no system call unless the kernel has reported something.
+    /// Drops a kept connection that the server closed while it was idle: that is no error of this request.
+    /// Costs no system call unless the kernel has reported an event.
     fn drop_if_closed(&mut self) {
         if let Some(stream) = &self.stream {
             match stream.try_read(&mut self.scratch.borrow_mut()) {
@@ -161,7 +160,7 @@ impl Wire {
         }
     }
 
-    /// Sends the request over the connection, which was `ready` then, and reads the answer.
+    /// Sends the request and reads the response. `ready`: when the connection was established.
     async fn converse(&mut self, ready: Instant) -> Result<Answer, Failure> {
         let Some(stream) = &self.stream else { return Err(LOST) };
         self.decoder.begin(self.head_only);
@@ -177,7 +176,7 @@ impl Wire {
                         left = &left[written..];
                         continue;
                     }
-                    // A server that refuses a long body may answer before it has all of it.
+                    // A server that refuses a long body may respond before it has read all of it.
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         let either = Interest::READABLE | Interest::WRITABLE;
                         stream.ready(either).await.map_err(|_| LOST)?;

@@ -1,7 +1,7 @@
-//! Reads HTTP/1.1 answers off a byte stream, in whatever pieces it comes.
+//! Decodes HTTP/1.1 responses from a byte stream, however it is split.
 //!
-//! Bodies are counted and dropped, unless they are to be kept. Heads and bodies are bounded; what breaks
-//! the framing is an error, never a guess.
+//! Bodies are counted and dropped unless they are to be kept. Heads and bodies are bounded; broken framing
+//! is an error, never a guess.
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
@@ -9,45 +9,45 @@ use httparse::{EMPTY_HEADER, Response, Status};
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// The longest body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 30;
-/// The longest body that is kept, in bytes; the rest of a longer one is dropped.
+/// The longest body that is kept, in bytes; the rest of a longer body is dropped.
 const KEPT_BODY_BYTES_MAX: usize = 16 << 20;
-/// The most headers in one answer.
+/// The largest number of headers in one response.
 const HEADERS_MAX: usize = 96;
-/// The most interim (1xx) answers before the real one.
+/// The largest number of interim (1xx) responses before the final one.
 const INTERIM_MAX: u32 = 8;
 
-/// Why bytes are not an HTTP/1.1 answer.
+/// Why bytes are not an HTTP/1.1 response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Malformed {
-    #[error("not an HTTP/1.1 answer")]
+    #[error("not an HTTP/1.1 response")]
     Head,
-    #[error("status line and headers of more than {HEAD_BYTES_MAX} bytes")]
+    #[error("status line and headers longer than {HEAD_BYTES_MAX} bytes")]
     HeadTooLong,
-    #[error("a body of more than {BODY_BYTES_MAX} bytes")]
+    #[error("body longer than {BODY_BYTES_MAX} bytes")]
     BodyTooLong,
-    #[error("Content-Length that is no number, or two that differ")]
+    #[error("Content-Length is not a number, or is repeated with another value")]
     Length,
     #[error("broken chunked framing")]
     Chunk,
-    #[error("more than {INTERIM_MAX} interim answers")]
+    #[error("more than {INTERIM_MAX} interim (1xx) responses")]
     Interim,
-    #[error("the connection closed inside an answer")]
+    #[error("the connection closed in the middle of a response")]
     Truncated,
 }
 
-/// What of an answer is looked at besides its status.
+/// Which parts of a response are kept besides its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     Nothing,
-    /// Its `Location`.
+    /// `Location`.
     Location,
-    /// Its body, whether it is a repetition's, and when to come back.
+    /// The body, `Idempotency-Replayed` and `Retry-After`.
     Body,
-    /// The same, of a body without an end: whoever reads takes out what came.
+    /// An endless body, which the caller drains, and `Retry-After`.
     Stream,
 }
 
-/// One whole answer.
+/// One complete response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -66,7 +66,7 @@ enum Phase {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Chunk {
-    /// Hex digits of the size; `digits` seen so far.
+    /// Hex digits of the size; `digits`: how many so far.
     Size {
         size: u64,
         digits: u32,
@@ -82,7 +82,7 @@ enum Chunk {
     Data(u64),
     DataCr,
     DataLf,
-    /// A trailer line; `empty` while nothing of it was seen.
+    /// A trailer line; `empty` until its first byte.
     Trailer {
         empty: bool,
     },
@@ -91,19 +91,19 @@ enum Chunk {
     },
 }
 
-/// The reader of one connection; `begin` before each request.
+/// The decoder of one connection; call `begin` before each request.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     keep: Keep,
     phase: Phase,
-    /// A head that came in pieces.
+    /// The beginning of an incomplete head.
     head: Vec<u8>,
     location: Vec<u8>,
     body: Vec<u8>,
     seen: Seen,
 }
 
-/// What is known of the answer under way.
+/// The state of the current response.
 #[derive(Debug, Default)]
 struct Seen {
     head_only: bool,
@@ -117,13 +117,13 @@ struct Seen {
 }
 
 impl Decoder {
-    /// A reader that has after each answer what is to be kept.
+    /// Creates a decoder that keeps these parts of each response.
     pub(crate) fn new(keep: Keep) -> Self {
         let [head, location, body] = [const { Vec::new() }; 3];
         Self { keep, phase: Phase::Done, head, location, body, seen: Seen::default() }
     }
 
-    /// Expects the answer to a new request; `head_only` when that was a HEAD, whose answer has no body.
+    /// Expects the response to a new request. `head_only`: the request is a HEAD, whose response has no body.
     pub(crate) fn begin(&mut self, head_only: bool) {
         self.phase = Phase::Head;
         self.head.clear();
@@ -131,37 +131,37 @@ impl Decoder {
         self.seen = Seen { head_only, ..Seen::default() };
     }
 
-    /// The `Location` of the last answer, when it had one.
+    /// Returns the `Location` of the last response, if it had one.
     pub(crate) fn location(&self) -> Option<&[u8]> {
         self.seen.has_location.then_some(self.location.as_slice())
     }
 
-    /// The body of the last answer, as far as it is kept.
+    /// Returns the kept part of the last response's body.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// What came of a body and was not taken out.
+    /// Returns the received part of the body that has not been drained.
     pub(crate) fn body_mut(&mut self) -> &mut Vec<u8> {
         &mut self.body
     }
 
-    /// The status, as soon as the head is here.
+    /// Returns the status, once the head is complete.
     pub(crate) fn status(&self) -> Option<u16> {
         (self.phase != Phase::Head).then_some(self.seen.answer.status)
     }
 
-    /// Whether the last answer had `Idempotency-Replayed: true`.
+    /// Returns whether the last response had `Idempotency-Replayed: true`.
     pub(crate) fn replayed(&self) -> bool {
         self.seen.replayed
     }
 
-    /// The seconds of the last answer's `Retry-After`. A date is not understood.
+    /// Returns the last response's `Retry-After` in seconds. Dates are ignored.
     pub(crate) fn retry_after_s(&self) -> Option<u64> {
         self.seen.retry_after_s
     }
 
-    /// Takes the next bytes; `Some` when the answer is whole. Bytes past its end cost it the connection.
+    /// Decodes the next bytes; `Some` when the response is complete. If bytes follow it, `keep_alive` is false.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Option<Answer>, Malformed> {
         let mut rest = bytes;
         while self.phase == Phase::Head {
@@ -178,7 +178,7 @@ impl Decoder {
         Ok(Some(self.seen.answer))
     }
 
-    /// The peer closed its end: whole only for a body that lasts until then.
+    /// Handles the end of the stream: the response is complete only if its body lasts until then.
     pub(crate) fn close(&mut self) -> Result<Answer, Malformed> {
         if self.phase == Phase::UntilClose {
             self.phase = Phase::Done;
@@ -187,10 +187,10 @@ impl Decoder {
         Err(Malformed::Truncated)
     }
 
-    /// Reads a head; returns how many of `bytes` it used, `None` when there must be more.
+    /// Decodes a head. Returns how many of `bytes` it used; `None` if it is incomplete.
     fn take_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
         if self.head.is_empty() {
-            // The usual case, a whole head in one read, is parsed where it lies.
+            // The usual case, a complete head in one read, is parsed without copying.
             let parsed = self.parse_head(bytes)?;
             if parsed.is_none() {
                 self.keep_head(bytes)?;
@@ -242,7 +242,7 @@ impl Decoder {
         Ok(Some(end))
     }
 
-    /// Takes from the headers how the body is framed and whether the connection lives on.
+    /// Determines from the headers how the body is framed and whether the connection is kept alive.
     fn apply(
         &mut self,
         status: u16,
@@ -303,7 +303,7 @@ impl Decoder {
         }
     }
 
-    /// Takes body bytes; returns how many of `bytes` belonged to this answer.
+    /// Decodes body bytes. Returns how many of `bytes` belong to this response.
     fn take_body(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
         let mut at = 0;
         while at < bytes.len() {
@@ -352,7 +352,7 @@ impl Decoder {
             self.seen.body_bytes += bytes as u64;
         }
         if matches!(self.phase, Phase::Chunked(_)) {
-            // Real data pays for its own framing: only framing without data adds up.
+            // Data resets the count: only framing without data is bounded.
             self.seen.framing_bytes = 0;
         }
         if self.seen.body_bytes > BODY_BYTES_MAX { Err(Malformed::BodyTooLong) } else { Ok(bytes) }
@@ -363,7 +363,7 @@ fn shorter(have: usize, want: u64) -> usize {
     usize::try_from(want).map_or(have, |want| have.min(want))
 }
 
-/// One framing byte of a chunked body.
+/// Handles one framing byte of a chunked body.
 fn chunk_step(chunk: Chunk, byte: u8) -> Result<Phase, Malformed> {
     let next = match (chunk, byte) {
         (Chunk::Size { size, digits }, _) if byte.is_ascii_hexdigit() => {
@@ -391,7 +391,7 @@ fn chunk_step(chunk: Chunk, byte: u8) -> Result<Phase, Malformed> {
     Ok(Phase::Chunked(next))
 }
 
-/// A `Content-Length`, which may be repeated but not differ.
+/// Parses a `Content-Length`, which may be repeated with the same value.
 fn one_length(seen: Option<u64>, value: &[u8]) -> Result<u64, Malformed> {
     let digits = !value.is_empty() && value.len() <= 19 && value.iter().all(u8::is_ascii_digit);
     let length = value
@@ -404,7 +404,7 @@ fn one_length(seen: Option<u64>, value: &[u8]) -> Result<u64, Malformed> {
     }
 }
 
-/// Whether a comma-separated header names `token`, in any case.
+/// Returns whether a comma-separated header contains `token`, ignoring case.
 fn has_token(value: &[u8], token: &[u8]) -> bool {
     value.split(|&byte| byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(token))
 }

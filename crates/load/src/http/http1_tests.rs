@@ -4,7 +4,7 @@ use super::*;
 
 type Outcome = Result<Option<Answer>, Malformed>;
 
-/// Feeds `pieces` one by one, then closes if asked; what the reader said and which Location it saw.
+/// Feeds `pieces` one by one, then closes if `close`. Returns the decoder's result and the `Location`.
 fn read(pieces: &[&[u8]], head_only: bool, close: bool) -> (Outcome, Option<Vec<u8>>) {
     let mut decoder = Decoder::new(Keep::Location);
     decoder.begin(head_only);
@@ -31,7 +31,7 @@ fn answer(status: u16, keep_alive: bool) -> Outcome {
     Ok(Some(Answer { status, keep_alive }))
 }
 
-/// An answer with the status 200, these headers and this body.
+/// A response with the status 200, these headers and this body.
 fn ok(headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     [format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n").as_bytes(), body.as_ref()].concat()
 }
@@ -45,7 +45,7 @@ const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=\"y\"\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nETag: x\r\nA: b\r\n\r\n";
 
 #[test]
-fn a_stream_is_taken_out_as_it_comes_and_may_go_on_for_ever() {
+fn a_stream_is_drained_as_it_arrives_and_may_be_endless() {
     let read = |keep| {
         let mut decoder = Decoder::new(keep);
         decoder.begin(false);
@@ -100,7 +100,7 @@ fn answers_without_a_body_end_with_their_head() {
 }
 
 #[test]
-fn interim_answers_are_passed_over() {
+fn interim_answers_are_skipped() {
     let bytes = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(whole(bytes), answer(200, true));
     assert_eq!(whole(&b"HTTP/1.1 100 C\r\n\r\n".repeat(9)), Err(Malformed::Interim));
@@ -119,7 +119,7 @@ fn close_is_obeyed_and_old_http_closes_unless_it_says_otherwise() {
 }
 
 #[test]
-fn bytes_after_an_answer_cost_it_the_connection() {
+fn bytes_after_an_answer_end_the_connection() {
     let mut bytes = REDIRECT.to_vec();
     bytes.push(b'!');
     assert_eq!(whole(&bytes), answer(307, false));
@@ -204,7 +204,7 @@ proptest! {
 }
 
 #[test]
-fn a_body_is_kept_for_whoever_looks_at_it_and_never_the_one_before() {
+fn the_body_of_the_current_answer_is_kept_and_the_previous_one_dropped() {
     let mut decoder = Decoder::new(Keep::Body);
     let mut answer = |bytes: &[u8]| {
         decoder.begin(false);

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as a client speaks it: prepared requests, and answers in whatever pieces they come.
+//! The client side of HTTP/1.1: prepared requests, and an incremental response decoder.
 
 pub(crate) mod http1;
 pub(crate) mod target;

@@ -1,4 +1,4 @@
-//! The server under test: where it listens, and the bytes that all requests to it have in common.
+//! The server under test: its address, and the bytes that all requests to it share.
 
 use std::fmt::{Arguments, Display};
 use std::io::Write;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use url::Url;
 
-/// A server, resolved and reached once.
+/// A server whose name was resolved and which accepted a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
-    /// The path that all requests start with, without a slash at its end.
+    /// The path prefix of all requests, without a trailing slash.
     pub(super) prefix: String,
-    /// What follows the path of a request: the version, and the headers that every request has.
+    /// The rest of the head after the path: the version, and the headers of every request.
     pub(super) after_path: String,
 }
 
 impl Target {
-    /// Resolves the host and takes the first of its addresses that accepts a connection. `headers`: what the
-    /// command line adds to every request. `keep`: connections are kept from request to request.
+    /// Resolves the host and takes the first address that accepts a connection. `headers`: additional headers
+    /// of every request. `keep`: connections are kept alive between requests.
     pub(crate) fn resolve(
         url: &str,
         timeout: Duration,
@@ -32,7 +32,7 @@ impl Target {
         let addresses =
             parsed.socket_addrs(|| Some(80)).with_context(|| format!("cannot resolve {url}"))?;
         let address =
-            reachable(&addresses, timeout).with_context(|| format!("no connection to {url}"))?;
+            reachable(&addresses, timeout).with_context(|| format!("cannot connect to {url}"))?;
         Ok(Self { address, prefix: parsed.path().trim_end_matches('/').to_owned(), after_path })
     }
 
@@ -42,13 +42,13 @@ impl Target {
         Self { address: ([127, 0, 0, 1], 1).into(), prefix: String::new(), after_path }
     }
 
-    /// Puts a GET of `path` into `out`, whose old content goes. `headers` are whole lines.
+    /// Replaces `out` with a GET of `path`. `headers` are complete lines.
     pub(crate) fn get(&self, path: impl Display, headers: impl Display, out: &mut Vec<u8>) {
         out.clear();
         put(out, format_args!("GET {}{path}{}{headers}\r\n", self.prefix, self.after_path));
     }
 
-    /// Puts a POST of `body` into `out`, whose old content goes. `headers` are whole lines.
+    /// Replaces `out` with a POST of `body`. `headers` are complete lines.
     pub(crate) fn post(
         &self,
         path: impl Display,
@@ -63,7 +63,7 @@ impl Target {
         out.extend_from_slice(body);
     }
 
-    /// The same with a body of JSON.
+    /// Replaces `out` with a POST of a JSON body. `headers` are complete lines.
     pub(crate) fn post_json(
         &self,
         path: impl Display,
@@ -76,7 +76,7 @@ impl Target {
     }
 }
 
-/// Adds `text` to a request. Its room does not end: writing into it cannot fail.
+/// Appends `text` to a request. Writing to a vector cannot fail.
 pub(crate) fn put(out: &mut Vec<u8>, text: Arguments<'_>) {
     drop(out.write_fmt(text));
 }
@@ -95,47 +95,47 @@ fn after_path(host: &str, headers: &[String], keep: bool) -> Result<String> {
     Ok(tail)
 }
 
-/// A "Name: value" from the command line, checked.
+/// Validates a "Name: value" from the command line.
 pub(super) fn header_line(text: &str) -> Result<String> {
     let Some((name, value)) = text.split_once(':') else {
-        bail!("the header `{text}` has no colon")
+        bail!("--header must be \"Name: value\", not `{text}`")
     };
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    ensure!(!name.is_empty() && name.bytes().all(token), "`{name}` is no header name");
+    ensure!(!name.is_empty() && name.bytes().all(token), "`{name}` is not a valid header name");
     let value = value.trim();
     ensure!(
         value.bytes().all(|byte| byte == b'\t' || (0x20..0x7f).contains(&byte)),
-        "the value of `{name}` may hold only printable ASCII"
+        "the value of the header `{name}` must be printable ASCII"
     );
     for own in ["host", "connection", "content-length", "transfer-encoding"] {
         ensure!(
             !name.eq_ignore_ascii_case(own),
-            "the header `{name}` is set by the load generator itself"
+            "the load generator sets the header `{name}` itself; leave it out"
         );
     }
     Ok(format!("{name}: {value}"))
 }
 
-/// The URL and what goes into the `Host` header.
+/// Parses the URL. Returns it with the value of the `Host` header.
 fn parse(url: &str) -> Result<(Url, String)> {
     let parsed =
-        Url::parse(url).with_context(|| format!("`{url}` is no URL; say http://host:port"))?;
+        Url::parse(url).with_context(|| format!("`{url}` is not a URL like http://host:port"))?;
     match parsed.scheme() {
         "http" => {}
         "https" => bail!(
-            "https:// is not spoken yet; point --url at the plain http:// listener behind the TLS end"
+            "https:// is not supported yet; point --url at the plain http:// listener behind the TLS proxy"
         ),
-        other => bail!("`{other}:` is not spoken; say http://host:port"),
+        other => bail!("the URL scheme must be http, as in http://host:port, not `{other}`"),
     }
     ensure!(
         parsed.query().is_none() && parsed.fragment().is_none(),
-        "--url takes no ? or #; use --path"
+        "--url must not contain ? or #; use --path"
     );
     ensure!(
         parsed.username().is_empty() && parsed.password().is_none(),
-        "--url takes no user; use --header 'Authorization: …'"
+        "--url must not contain a user name or password; use --header 'Authorization: …'"
     );
-    let name = parsed.host_str().with_context(|| format!("`{url}` names no host"))?;
+    let name = parsed.host_str().with_context(|| format!("`{url}` has no host"))?;
     let host = parsed.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
     Ok((parsed, host))
 }
@@ -164,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_spoken_is_refused_in_words() {
+    fn an_unsupported_url_is_refused_with_the_reason() {
         for (url, word) in [
             ("https://x", "https"),
             ("ftp://x", "ftp"),
-            ("localhost:80", "spoken"),
+            ("localhost:80", "scheme"),
             ("http://x?y", "--path"),
             ("http://a:b@x", "--header"),
         ] {

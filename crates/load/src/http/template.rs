@@ -1,4 +1,4 @@
-//! Prepares the bytes of requests: everything but the short and its target is serialised once.
+//! Request templates: everything but the short and its target is serialised once.
 
 use anyhow::{Result, bail, ensure};
 
@@ -11,7 +11,7 @@ enum Piece {
     Long,
 }
 
-/// A request with holes for `{short}` and `{long}`.
+/// A request with placeholders for `{short}` and `{long}`.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
@@ -24,13 +24,13 @@ impl Template {
         Self::with_rest(method, path, target, [literal(end)])
     }
 
-    /// A GET of `path` by whoever has the token that stands in the short's place.
+    /// A GET of `path` with a bearer token, which is rendered in place of the short.
     pub(crate) fn with_token(path: &str, target: &Target) -> Result<Self> {
         let rest = [literal("Authorization: Bearer "), Piece::Short, literal("\r\n\r\n")];
         Self::with_rest("GET", path, target, rest)
     }
 
-    /// A POST to `path` of JSON: `before`, the short, which has `short_bytes` bytes, and `after`.
+    /// A POST of JSON to `path`: `before`, the short of `short_bytes` bytes, and `after`.
     pub(crate) fn with_json(
         path: &str,
         (before, short_bytes, after): (&str, usize, &str),
@@ -42,7 +42,7 @@ impl Template {
         Self::with_rest("POST", path, target, [literal(&begin), Piece::Short, literal(after)])
     }
 
-    /// `rest`: what comes after the headers that every request has.
+    /// `rest`: what follows the headers of every request.
     fn with_rest<const N: usize>(
         method: &str,
         path: &str,
@@ -52,7 +52,7 @@ impl Template {
         ensure!(path.starts_with('/'), "the path `{path}` must start with /");
         ensure!(
             path.bytes().all(|byte| byte.is_ascii_graphic()),
-            "the path `{path}` may hold only printable ASCII; percent-encode the rest"
+            "the path `{path}` must be printable ASCII; percent-encode other characters"
         );
         let mut pieces = vec![literal(&format!("{method} {}", target.prefix))];
         push_path(&mut pieces, path)?;
@@ -61,17 +61,17 @@ impl Template {
         Ok(Self { pieces })
     }
 
-    /// Whether `{short}` is in it.
+    /// Returns whether the path contains `{short}`.
     pub(crate) fn names_short(&self) -> bool {
         self.pieces.contains(&Piece::Short)
     }
 
-    /// Whether both `{short}` and `{long}` are in it.
+    /// Returns whether the path contains both `{short}` and `{long}`.
     pub(crate) fn names_both(&self) -> bool {
         self.names_short() && self.pieces.contains(&Piece::Long)
     }
 
-    /// Puts the request into `out`, whose old content goes.
+    /// Replaces `out` with the request.
     pub(crate) fn render(&self, short: &[u8], long: &[u8], out: &mut Vec<u8>) {
         out.clear();
         for piece in &self.pieces {
@@ -101,7 +101,7 @@ fn push_path(pieces: &mut Vec<Piece>, path: &str) -> Result<()> {
             after
         } else {
             bail!(
-                "the path `{path}` has a {{ that is neither {{short}} nor {{long}}; write %7B for the character"
+                "the path `{path}` has a {{ that starts neither {{short}} nor {{long}}; write %7B for a literal {{"
             );
         };
     }

@@ -1,4 +1,4 @@
-//! The command line of links and accounts: what a person types, before it is checked (see `plan`).
+//! The command line of links and accounts, before it is validated (see `plan`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,61 +8,62 @@ use clap::{Args, Subcommand};
 use crate::accounts::{SEED_PASSWORD, SEEDED_MAX};
 use crate::values::{RATES, number, parse_duration, word};
 
-/// `lodge load links…` and `lodge load accounts…`: which requests to make.
+/// `lodge load links…` and `lodge load accounts…`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RequestCommand {
-    /// Follow short links: GETs of existing shorts; the redirect is the answer and is not followed
+    /// Follow short links: GETs of existing shorts; redirects are not followed
     LinksGet(GetCommand),
-    /// Create short links: each request is PUT /?short=S&long=L with a short of its own
+    /// Create short links: each request is PUT /?short=S&long=L with a new short
     LinksPut(PutCommand),
-    /// Follow and create at the same time; both are reported apart and together
+    /// Follow and create short links at the same time; reported separately and together
     LinksMixed(MixedCommand),
-    /// Ask who is signed in: GETs of /api/me with the tokens of seeded sessions
+    /// Read the signed-in account: GETs of /api/me with the tokens of seeded sessions
     AccountsGet(AccountsGetCommand),
-    /// Sign in with a password: POSTs of the names of seeded accounts
+    /// Sign in with a password: POSTs to /api/session for seeded accounts
     AccountsSignIn(SignInCommand),
 }
 
-/// Where to, how hard, for how long, and where the figures go.
+/// The server, load, duration and output files of a run.
 #[derive(Debug, Clone, Args)]
 pub struct CommonArgs {
-    /// The server, `http://host[:port][/prefix]`. Names are resolved, IPv6 goes in brackets.
-    /// `https://` is refused for now: point it at the plain listener behind the TLS end
+    /// Server, `http://host[:port][/prefix]`. Names are resolved; write IPv6 addresses in brackets.
+    /// `https://` is not supported yet: use the plain listener behind the TLS proxy
     #[arg(long, value_name = "URL")]
     pub url: String,
 
-    /// Connections open at once; in a closed loop also the requests under way at once
+    /// Concurrent connections; in a closed loop also the requests in flight
     #[arg(long, short = 'c', value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: u32,
 
-    /// Open loop: send N requests a second in total, whatever the server does, and count latency
-    /// from the intended send time. Default: closed loop, each connection sends when it has its answer
+    /// Open loop: send N requests a second in total, whatever the server does, and count latency from the
+    /// intended send time. Default: closed loop, each connection sends once it has its response
     #[arg(long, value_name = "N", value_parser = number(RATES))]
     pub rate: Option<f64>,
 
-    /// Worker threads. Default: half of the cores, at least 1, at most 8 (the server needs cores too)
+    /// Worker threads. Default: half of the cores, from 1 to 8 (the server needs cores too)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: Option<u32>,
 
-    /// Stop after N requests, all connections together
+    /// Stop after N requests over all connections
     #[arg(long, short = 'n', value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
     pub requests: Option<u64>,
 
-    /// Stop sending after this long, like 500ms, 10s, 2m, 1h; answers under way are awaited. Default, without --requests: 10s
+    /// Stop sending after this time, such as 500ms, 10s, 2m or 1h, then wait for the requests in flight.
+    /// Default without --requests: 10s
     #[arg(long, short = 'd', value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Deadline of each request: to be sent, counted from its intended time (past it: "not sent"), and
-    /// to be answered, counted from its sending (past it: "timeout")
+    /// Timeout of each request, counted from its sending ("timeout"); in an open loop also from its intended
+    /// time to its sending ("not sent")
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub timeout: Duration,
 
-    /// A new TCP connection for every request; its connect time counts. Default: connections are
-    /// dialled before the clock starts, kept, and dialled again when the server closes them
+    /// Open a new TCP connection for every request; its connect time counts. Default: connections are opened
+    /// before the clock starts, kept alive, and reopened when the server closes them
     #[arg(long)]
     pub new_connections: bool,
 
-    /// Make the whole run N times and report mean and deviation over the runs
+    /// Repeat the whole run N times and report mean and deviation over the runs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
 
@@ -70,7 +71,8 @@ pub struct CommonArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// First characters of the shorts this run creates, letters and digits. Default: eight at random, so that runs never meet
+    /// Prefix of the shorts that the run creates, letters and digits. Default: eight random characters, so
+    /// that no two runs share a short
     #[arg(long, value_name = "TEXT", value_parser = word(32, "ASCII letters and digits", |byte| byte.is_ascii_alphanumeric()))]
     pub prefix: Option<String>,
 
@@ -78,13 +80,13 @@ pub struct CommonArgs {
     #[arg(long = "header", short = 'H', value_name = "HEADER")]
     pub headers: Vec<String>,
 
-    /// Check correctness too. Writes: after the run every acknowledged link is read back and its
-    /// Location compared. Reads: the Location of every answer is compared. Exit code 1 when any is
-    /// missing, wrong or unreadable
+    /// Verify the results. Writes: after the run every acknowledged link is read back and its Location
+    /// compared. Reads: the Location of every response is compared. Exit code 1 if any is missing, wrong or
+    /// unreadable
     #[arg(long)]
     pub verify: bool,
 
-    /// Write one line per request, tab separated with a header: start (unix seconds with µs), late,
+    /// Write one line per request, tab-separated with a header line: start (Unix seconds with µs), late,
     /// ctime (connect), dtime (process), ttime (total) and wait (first byte) in ms, kind, result
     #[arg(long, value_name = "FILE")]
     pub raw: Option<PathBuf>,
@@ -98,15 +100,15 @@ pub struct CommonArgs {
     pub html: Option<PathBuf>,
 }
 
-/// What the GETs ask for.
+/// The links that GETs read.
 #[derive(Debug, Clone, Args)]
 pub struct LinkSetArgs {
     /// Existing shorts to read: a,b,c or a file with one "short" or "short target" per line.
-    /// Default: the run creates its own, see --links
+    /// Default: the run creates links, see --links
     #[arg(long, value_name = "FILE|a,b,c", conflicts_with = "links")]
     pub shorts: Option<String>,
 
-    /// Create N links first (not in the figures), then read them at random
+    /// Create N links first (not measured), then read them at random
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub links: u64,
 }
@@ -114,15 +116,16 @@ pub struct LinkSetArgs {
 /// `lodge load links-get`.
 #[derive(Debug, Clone, Args)]
 pub struct GetCommand {
-    /// Everything that the three commands share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// What to read.
+    /// The links to read.
     #[command(flatten)]
     pub set: LinkSetArgs,
 
-    /// Path of a request; {short} stands for the short. Without it any server will do: --path /index.html --expect 200
+    /// Path of a request; {short} stands for the short. A path without {short} works with any server:
+    /// --path /index.html --expect 200
     #[arg(long, value_name = "TEMPLATE", default_value = "/{short}")]
     pub path: String,
 
@@ -130,7 +133,7 @@ pub struct GetCommand {
     #[arg(long, value_name = "CODES", value_delimiter = ',', default_value = "301,302,303,307,308", value_parser = clap::value_parser!(u16).range(100..=599))]
     pub expect: Vec<u16>,
 
-    /// Send HEAD in place of GET
+    /// Send HEAD instead of GET
     #[arg(long)]
     pub head: bool,
 }
@@ -138,7 +141,7 @@ pub struct GetCommand {
 /// `lodge load links-put`.
 #[derive(Debug, Clone, Args)]
 pub struct PutCommand {
-    /// Everything that the three commands share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub common: CommonArgs,
 
@@ -150,7 +153,8 @@ pub struct PutCommand {
     #[arg(long, value_name = "CODES", value_delimiter = ',', default_value = "200,201", value_parser = clap::value_parser!(u16).range(100..=599))]
     pub expect: Vec<u16>,
 
-    /// Send one and the same pair every time, as CSC409's recorded write run did. Default: every short is new
+    /// Send the same short and target every time, as CSC409's recorded write run did. Default: every short
+    /// is new
     #[arg(long)]
     pub same_pair: bool,
 }
@@ -158,28 +162,28 @@ pub struct PutCommand {
 /// `lodge load links-mixed`.
 #[derive(Debug, Clone, Args)]
 pub struct MixedCommand {
-    /// Everything that the three commands share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// Part of the requests that are writes, 0 to 1, chosen at random
+    /// Share of writes among the requests, 0 to 1, chosen at random
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = number(0.0..=1.0), conflicts_with_all = ["get_rate", "put_rate"])]
     pub write_share: f64,
 
-    /// Open loop of the reads alone: N a second, on connections of their own
+    /// Open loop for reads: N a second, on separate connections
     #[arg(long, value_name = "N", value_parser = number(RATES), requires = "put_rate", conflicts_with = "rate")]
     pub get_rate: Option<f64>,
 
-    /// Open loop of the writes alone: N a second, on connections of their own
+    /// Open loop for writes: N a second, on separate connections
     #[arg(long, value_name = "N", value_parser = number(RATES), requires = "get_rate")]
     pub put_rate: Option<f64>,
 
-    /// With --get-rate and --put-rate: how many of the connections carry the writes, so that a slow
-    /// write never delays the sending of a read. Default: a quarter, at least 1
+    /// With --get-rate and --put-rate: connections for the writes, so that a slow write never delays a
+    /// read. Default: a quarter of the connections, at least 1
     #[arg(long, value_name = "N", requires = "put_rate", value_parser = clap::value_parser!(u32).range(1..))]
     pub put_connections: Option<u32>,
 
-    /// What to read.
+    /// The links to read.
     #[command(flatten)]
     pub set: LinkSetArgs,
 
@@ -203,25 +207,25 @@ pub struct MixedCommand {
 /// `lodge load accounts-get`.
 #[derive(Debug, Clone, Args)]
 pub struct AccountsGetCommand {
-    /// Everything that the commands share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// The sessions' tokens, one a line, as accounts-seed writes them; each is as likely as the others
+    /// File of session tokens, one a line, as accounts-seed writes it; drawn uniformly without --zipf
     #[arg(long, value_name = "FILE")]
     pub tokens: PathBuf,
 
-    /// Use only the first N of them
+    /// Use only the first N tokens
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub sessions: Option<u64>,
 
-    /// Draw people by Zipf's law: the r-th is met in proportion to 1 / r^EXPONENT. Those to whom the
-    /// tokens belong come first
+    /// Draw users by Zipf's law: the r-th user in proportion to 1 / r^EXPONENT. Users with a token come
+    /// first
     #[arg(long, value_name = "EXPONENT", value_parser = number(0.0..=10.0))]
     pub zipf: Option<f64>,
 
-    /// With --zipf: people in all, seeded accounts. Whoever has no token is not signed in: then somebody
-    /// looks at their public part, GET /api/users/NAME. Default: as many as there are tokens
+    /// With --zipf: total number of users (seeded accounts). For a user without a token the request is
+    /// GET /api/users/NAME, the public profile. Default: the number of tokens
     #[arg(long, value_name = "N", requires = "zipf", value_parser = clap::value_parser!(u64).range(1..=SEEDED_MAX))]
     pub users: Option<u64>,
 
@@ -233,15 +237,15 @@ pub struct AccountsGetCommand {
 /// `lodge load accounts-sign-in`.
 #[derive(Debug, Clone, Args)]
 pub struct SignInCommand {
-    /// Everything that the commands share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// Seeded accounts, of which each request signs one in, drawn at random
+    /// Number of seeded accounts; each request signs in one of them, drawn at random
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=SEEDED_MAX))]
     pub users: u64,
 
-    /// Their password
+    /// Password of the accounts
     #[arg(long, value_name = "TEXT", default_value = SEED_PASSWORD)]
     pub password: String,
 
@@ -251,7 +255,7 @@ pub struct SignInCommand {
 }
 
 impl RequestCommand {
-    /// The name as typed, and the arguments that every command has.
+    /// Returns the command's name and the shared options.
     pub(crate) fn common(&self) -> (&'static str, &CommonArgs) {
         match self {
             Self::LinksGet(get) => ("links-get", &get.common),

@@ -1,4 +1,4 @@
-//! Creates the links that a run then reads. Not part of any figure.
+//! Creates the links that a run then reads, outside the measurement.
 
 use std::cell::RefCell;
 
@@ -9,7 +9,7 @@ use super::set::{LinkSet, Pair};
 use crate::engine::client::{Reply, Verdict};
 use crate::engine::control::Control;
 
-/// Creates the links of the plan's set, if it has its own.
+/// Creates the links of the plan's set, unless they exist already.
 pub(crate) fn create_links(plan: &Plan, control: &Control) -> Result<()> {
     let Some(LinkSet::Own { count }) = plan.get.as_ref().map(|get| &get.set) else {
         return Ok(());
@@ -31,10 +31,10 @@ pub(crate) fn create_links(plan: &Plan, control: &Control) -> Result<()> {
                 }
                 _ if reply.is_passing() && !last => return Verdict::Again,
                 Reply::Answer { status, .. } if reply.is_passing() => {
-                    format!("answers {status}, again and again")
+                    format!("returned {status} on every try")
                 }
-                Reply::Answer { status, .. } => format!("answers {status}"),
-                Reply::None => "gets no answer, again and again".to_owned(),
+                Reply::Answer { status, .. } => format!("returned {status}"),
+                Reply::None => "got no response on any try".to_owned(),
             };
             refusal.replace(Some(answer));
             Verdict::Settled
@@ -42,12 +42,9 @@ pub(crate) fn create_links(plan: &Plan, control: &Control) -> Result<()> {
     )?;
     if let Some(answer) = refusal.into_inner() {
         bail!(
-            "cannot create the links to read: PUT /?short=…&long=… {answer}; name existing ones with --shorts, or another path with --path"
+            "cannot create the links to read: PUT /?short=…&long=… {answer}; give existing links with --shorts, or a path without {{short}} with --path"
         );
     }
-    ensure!(
-        control.stopped() || created == *count,
-        "only {created} of {count} links could be created"
-    );
+    ensure!(control.stopped() || created == *count, "created only {created} of {count} links");
     Ok(())
 }

@@ -1,20 +1,20 @@
-//! What became of each write, as far as the client can know.
+//! The outcome of each write, as known to the client.
 
 use crate::engine::outcome::WriteOutcome;
 
-/// The most writes one thread keeps account of, a byte each.
+/// The largest number of writes that one thread tracks, a byte each.
 const TRACKED_MAX: usize = 1 << 28;
 
 /// The writes of one thread, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     outcomes: Vec<WriteOutcome>,
-    /// Writes past the bound, which verification cannot look at.
+    /// Writes past `TRACKED_MAX`, which cannot be verified.
     pub(crate) untracked: u64,
 }
 
 impl Ledger {
-    /// Of several writes of one link the best known outcome stays.
+    /// Records the outcome of a write; of several writes of one link the maximum is kept.
     pub(crate) fn note(&mut self, number: u64, outcome: WriteOutcome) {
         let Some(index) = usize::try_from(number).ok().filter(|index| *index < TRACKED_MAX) else {
             self.untracked += 1;
@@ -27,7 +27,7 @@ impl Ledger {
         *known = outcome.max(*known);
     }
 
-    /// The writes that the server has, or may have, with their numbers.
+    /// Returns the writes that the server has, or may have, with their numbers.
     pub(crate) fn to_check(&self) -> impl Iterator<Item = (u64, WriteOutcome)> + '_ {
         self.outcomes
             .iter()
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_failure_does_not_unsay_an_acknowledgement() {
+    fn a_later_failure_does_not_undo_an_acknowledgement() {
         let mut ledger = Ledger::default();
         ledger.note(2, WriteOutcome::Acknowledged);
         ledger.note(2, WriteOutcome::Unknown);

@@ -1,4 +1,4 @@
-//! Short links and accounts: followed, created, signed in.
+//! Workloads for short links and accounts.
 
 mod cli;
 mod create;

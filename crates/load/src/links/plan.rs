@@ -1,4 +1,4 @@
-//! What will be done: the command line, checked and turned into parts that fit together.
+//! The plan of a run, made from the validated command line.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::http::http1::Keep;
 use crate::http::target::Target;
 use crate::http::template::Template;
 
-/// The most connections outside of the measurement.
+/// The largest number of connections outside the measurement.
 const SIDE_CONNECTIONS_MAX: u32 = 64;
-/// How long a run lasts when nothing is said.
+/// The default duration of a run.
 const DURATION_DEFAULT: Duration = Duration::from_secs(10);
-/// The path that reads a link, and the one that writes it, in both seeds.
+/// The paths for reading and writing a link, the same in both seeds.
 const READ_PATH: &str = "/{short}";
 const WRITE_PATH: &str = "/?short={short}&long={long}";
-/// What answers a followed link.
+/// Statuses of a followed link.
 const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
 const WRITTEN: &[u16] = &[200, 201];
 
-/// Who is signed in, how one signs in, and the public part of an account, in Lodge.
+/// Lodge's paths for the signed-in account, for signing in and for an account's public profile.
 const ME_PATH: &str = "/api/me";
 const SESSION_PATH: &str = "/api/session";
 const USER_PATH: &str = "/api/users/{short}";
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Mix {
     Only(Kind),
-    /// Reads and writes at random; the part that are writes.
+    /// Reads and writes at random, with this share of writes.
     WriteShare(f64),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct GetLoad {
     pub(crate) expect: Vec<u16>,
     pub(crate) head: bool,
     pub(crate) choice: Choice,
-    /// How those are asked for who come after so many.
+    /// The template for users from this index on: those without a token.
     pub(crate) others: Option<(u64, Template)>,
 }
 
@@ -111,7 +111,7 @@ impl GetLoad {
         })
     }
 
-    /// How link or person `index` is asked for.
+    /// Returns the template for link or user `index`.
     pub(crate) fn template_of(&self, index: u64) -> &Template {
         match &self.others {
             Some((from, template)) if index >= *from => template,
@@ -125,28 +125,28 @@ impl GetLoad {
 pub(crate) struct PutLoad {
     pub(crate) template: Template,
     pub(crate) expect: Vec<u16>,
-    /// Every write is of the same link.
+    /// Whether every write has the same short and target.
     pub(crate) same_pair: bool,
 }
 
-/// The whole of a `lodge load` of links or accounts.
+/// The plan of a `lodge load` of links or accounts.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) command: &'static str,
     pub(crate) args: CommonArgs,
-    /// Outside of the measurement.
+    /// For requests outside the measurement.
     pub(crate) client: Client,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) prefix: String,
     pub(crate) get: Option<GetLoad>,
     pub(crate) put: Option<PutLoad>,
-    /// The seeds' way to write a link, for the links that the run reads.
+    /// Creates the links that the run reads, by the seeds' API.
     pub(crate) create: Side,
-    /// The seeds' way to read a link back.
+    /// Reads a link back, by the seeds' API.
     pub(crate) read_back: Side,
 }
 
-/// A request outside of the measurement, and which answers to it are success.
+/// A request outside the measurement, and the statuses that count as success.
 #[derive(Debug)]
 pub(crate) struct Side {
     pub(crate) template: Template,
@@ -195,13 +195,13 @@ impl Plan {
     fn check(&self) -> Result<()> {
         ensure!(
             !self.args.verify || self.command.starts_with("links-"),
-            "--verify compares where links lead; {} follows none",
+            "--verify compares the targets of links; {} reads no links",
             self.command
         );
         if let (true, Some(get)) = (self.args.verify, &self.get) {
             ensure!(
                 get.set.targets_known(),
-                "--verify must know the right answers: leave --shorts away, or give a file with \"short target\" on each line"
+                "--verify needs the targets: leave out --shorts, or give a file with \"short target\" on each line"
             );
         }
         if let (true, Some(put)) = (self.args.verify, &self.put) {
@@ -218,7 +218,7 @@ impl Plan {
     }
 }
 
-/// How reads are made, and how writes are.
+/// Returns how reads and writes are made.
 fn loads(command: &RequestCommand, target: &Target) -> Result<(Option<GetLoad>, Option<PutLoad>)> {
     let put = |path: &str, expect: &[u16], same_pair| -> Result<PutLoad> {
         let template = Template::new("PUT", path, target)?;
@@ -260,7 +260,7 @@ fn lanes(command: &RequestCommand) -> Result<Vec<Lane>> {
     Ok(vec![Lane { mix, flow: Flow { connections, rate_per_s, until } }])
 }
 
-/// Reads and writes apart, each with connections and a rate of its own.
+/// Returns separate lanes for reads and writes, each with its own connections and rate.
 fn two_lanes(
     mixed: &MixedCommand,
     until: Until,
@@ -271,7 +271,7 @@ fn two_lanes(
     let puts = mixed.put_connections.unwrap_or((all / 4).max(1));
     ensure!(
         puts < all,
-        "--connections must be more than --put-connections, so that reads have some too"
+        "--connections must be more than --put-connections ({puts}), not {all}: reads need connections too"
     );
     let (gets_until, puts_until) = match until {
         Until::Duration(_) => (until, until),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_their_own_give_reads_and_writes_connections_of_their_own() {
+    fn separate_rates_give_reads_and_writes_separate_connections() {
         let both = "links-mixed --url http://x --get-rate 20000 --put-rate 2000 -n 1100";
         let flows: Vec<Flow> = lanes(both).unwrap().iter().map(|lane| lane.flow).collect();
         let flow = |connections, rate, count| Flow {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_end_a_run_lasts_ten_seconds() {
+    fn a_run_lasts_ten_seconds_by_default() {
         let lanes = lanes("links-get --url http://x").unwrap();
         assert_eq!(lanes[0].flow.until, Until::Duration(Duration::from_secs(10)));
     }

@@ -1,6 +1,6 @@
-//! The raw file: one line per request, written by a thread of its own.
+//! The raw file: one line per request, written by its own thread.
 //!
-//! The channel is bounded: when the disk cannot follow, the workers wait, and in an open loop the
+//! The channel is bounded: when the disk is too slow, the workers wait, and in an open loop the
 //! report shows that as pacing lag.
 
 use std::fs::File;
@@ -15,9 +15,9 @@ use anyhow::{Context, Result, anyhow};
 use super::plan::Kind;
 use crate::engine::record::Sample;
 
-/// Rows handed over at once.
+/// Rows of a batch.
 const BATCH_ROWS: usize = 1024;
-/// Batches on their way to the file.
+/// Capacity of the channel to the writer, in batches.
 const BATCHES_MAX: usize = 64;
 
 const HEADER: &str = "start\tlate\tctime\tdtime\tttime\twait\tkind\tresult\n";
@@ -27,7 +27,7 @@ const HEADER: &str = "start\tlate\tctime\tdtime\tttime\twait\tkind\tresult\n";
 pub(crate) struct Row {
     /// The intended send time, since the beginning of 1970.
     pub(crate) start: Duration,
-    /// From then until the client began (dialling or sending).
+    /// From `start` until the client began (dialling or sending).
     pub(crate) late: Duration,
     pub(crate) kind: Kind,
     pub(crate) sample: Sample,
@@ -51,22 +51,22 @@ impl RawWriter {
         Ok(Self { sender, thread })
     }
 
-    /// The workers' end.
+    /// Returns a worker's end of the channel.
     pub(crate) fn rows(&self) -> RawRows {
         RawRows { batch: Vec::new(), sender: self.sender.clone() }
     }
 
-    /// Waits until everything is in the file; all workers' ends must be gone.
+    /// Waits until all rows are written; every worker's end must have been dropped.
     pub(crate) fn finish(self) -> Result<()> {
         drop(self.sender);
         self.thread
             .join()
-            .map_err(|_| anyhow!("the raw file's writer panicked"))?
+            .map_err(|_| anyhow!("the writer of the raw file panicked"))?
             .context("cannot write the raw file")
     }
 }
 
-/// Collects rows and hands them over in batches.
+/// Collects rows and sends them in batches.
 #[derive(Debug, Clone)]
 pub(crate) struct RawRows {
     batch: Vec<Row>,
@@ -83,7 +83,7 @@ impl RawRows {
 
     fn flush(&mut self) {
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_ROWS));
-        // Fails only when the writer has given up; `finish` reports why.
+        // Fails only if the writer has ended; `finish` reports why.
         drop(self.sender.send(batch));
     }
 }
@@ -132,7 +132,7 @@ mod tests {
     use crate::engine::wire::Cost;
 
     #[test]
-    fn a_row_adds_up() {
+    fn the_times_of_a_row_add_up() {
         let us = Duration::from_micros;
         let cost = Cost { wait: Some(us(1100)), connect: Some(us(200)), ..Cost::default() };
         let result = Err(ErrorKind::Status(503));

@@ -1,4 +1,4 @@
-//! The report of links and accounts: figures of reads, of writes, and of both.
+//! The report of links and accounts: figures of reads, of writes, and of both together.
 
 use std::io::Write;
 use std::time::SystemTime;
@@ -30,56 +30,56 @@ pub(crate) struct Run {
     pub(crate) verification: Option<Verification>,
 }
 
-/// What was asked for.
+/// The options of the run.
 #[derive(Debug, Serialize)]
 struct Options {
-    /// In words: closed or open, and how fast.
+    /// Closed or open loop, and the rate.
     pace: String,
     connections: u32,
     threads: u32,
     new_connections: bool,
-    /// In words: how long.
+    /// The number of requests or the duration.
     until: String,
     timeout_s: f64,
     repeat: u32,
-    /// In words: what was read and written.
+    /// A description of what was read and written.
     workload: String,
     seed: u64,
     prefix: String,
     verify: bool,
 }
 
-/// What came of it.
+/// The results.
 #[derive(Debug, Serialize)]
 struct Results {
-    /// All runs taken together.
+    /// All runs merged.
     total: RunReport,
     runs: Vec<RunReport>,
-    /// With more than one run.
+    /// `None` for a single run.
     repeat: Option<Repeat>,
     seeds: Vec<SeedRun>,
 }
 
-/// One run, or all together.
+/// One run, or all runs merged.
 #[derive(Debug, Serialize)]
 struct RunReport {
     elapsed_s: f64,
     interrupted: bool,
     /// Reads and writes together.
     all: Figures,
-    /// Apart, when there are both.
+    /// Reads and writes separately, if there are both.
     get: Option<Figures>,
     put: Option<Figures>,
-    /// Open loop only.
+    /// `None` in a closed loop.
     pacing: Option<Pacing>,
-    /// When there are writes.
+    /// `None` without writes.
     writes: Option<Outcomes>,
     /// CPU time of the load generator for each request.
     client_cpu_us_per_request: Option<f64>,
     verification: Option<Verification>,
 }
 
-/// Mean and deviation over the runs.
+/// Mean and standard deviation over the runs.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Repeat {
     runs: u64,
@@ -90,7 +90,7 @@ struct Repeat {
 
 type LinksReport = Report<Options, Results>;
 
-/// Writes the report to `out` and whatever files the plan names.
+/// Writes the report to `out` and to the files that the plan names.
 pub(crate) fn write(
     plan: &Plan,
     started: SystemTime,
@@ -111,7 +111,7 @@ pub(crate) fn write(
     Ok(Outcome::of(total.all.succeeded > 0 && is_clean))
 }
 
-/// All runs as one: counts and times added up.
+/// Merges all runs: counts and times are summed.
 fn together(runs: &[Run]) -> Run {
     let (measured, writes) = (Measured::new(2), Outcomes::default());
     let mut total = Run { measured, writes, verification: None };
@@ -180,7 +180,7 @@ fn workload(plan: &Plan) -> String {
         });
     }
     if let Some(put) = &plan.put {
-        let what = if put.same_pair { "one and the same pair" } else { "a new link each" };
+        let what = if put.same_pair { "the same link every time" } else { "a new link each" };
         parts.push(format!("PUT of {what}"));
     }
     for lane in &plan.lanes {
@@ -197,7 +197,7 @@ fn persons(people: &People, choice: Choice) -> String {
         0 => format!("sign-ins of {} accounts {how}", people.count),
         signed_in if signed_in == people.count => format!("GET of {signed_in} sessions {how}"),
         signed_in => {
-            format!("GET of {} people {how}, {signed_in} of them signed in", people.count)
+            format!("GET of {} users {how}, {signed_in} of them signed in", people.count)
         }
     }
 }
@@ -243,7 +243,7 @@ impl RunReport {
         }
     }
 
-    /// The figures with their names: all, and reads and writes where both are.
+    /// Returns the figures with their names: all, then reads and writes if there are both.
     fn columns(&self) -> Vec<(&'static str, &Figures)> {
         let apart = [("reads", &self.get), ("writes", &self.put)];
         let apart = apart.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)));
@@ -267,12 +267,12 @@ impl Repeat {
 
 fn page(report: &LinksReport) -> Page {
     let (options, runs, total) = (&report.options, &report.figures, &report.figures.total);
-    let kept = if options.new_connections { "one per request" } else { "kept" };
+    let kept = if options.new_connections { "one per request" } else { "kept alive" };
     let mut page = report.page();
     page.about = vec![
         format!("{}; {}; {}", options.pace, options.until, options.workload),
         format!(
-            "{} connections, {kept}; {} threads; deadline {} s; seed {}, prefix {}",
+            "{} connections, {kept}; {} threads; timeout {} s; seed {}, prefix {}",
             options.connections, options.threads, options.timeout_s, options.seed, options.prefix
         ),
     ];
@@ -307,11 +307,11 @@ fn page(report: &LinksReport) -> Page {
     page.verdict = total
         .verification
         .as_ref()
-        .map(|found| if found.clean() { "VERIFIED" } else { "NOT AS ACKNOWLEDGED" }.to_owned());
+        .map(|found| if found.clean() { "VERIFIED" } else { "VERIFICATION FAILED" }.to_owned());
     page
 }
 
-/// The windows of all runs, one run after the other; times from the start of the first.
+/// Returns the windows of all runs, one run after another; times count from the start of the first.
 fn series(runs: &Results) -> Vec<Series> {
     let mut series: Vec<Series> =
         runs.total.columns().iter().map(|(name, _)| (*name, Vec::new())).collect();
@@ -326,7 +326,7 @@ fn series(runs: &Results) -> Vec<Series> {
     series
 }
 
-/// The figures of each column.
+/// Returns the table of figures, a column each.
 fn figures(columns: &[(&'static str, &Figures)]) -> Table {
     let all = columns[0].1;
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -366,7 +366,7 @@ fn figures(columns: &[(&'static str, &Figures)]) -> Table {
     }
     let head = std::iter::once("").chain(columns.iter().map(|(name, _)| *name));
     Table {
-        note: "Latencies are those of successes, from the intended send time to the whole answer. \"Served within\" is the part of all requests, errors included. 1 KB is 1,024 bytes.",
+        note: "Latencies are of successes only, from the intended send time to the complete response. The rows \"ms or less\" are shares of all requests, errors included. 1 KB is 1,024 bytes.",
         ..Table::new("Figures", head, rows.into_iter())
     }
 }
@@ -391,7 +391,7 @@ fn windows(points: &[Point]) -> Table {
     Table::new("Throughput and latency over time", head, points.iter().map(row)).long()
 }
 
-/// What was done, and what is not a figure of the server's speed.
+/// Returns everything that is not a figure of the server's speed.
 fn facts(run: &RunReport) -> Facts {
     let mut facts = Facts::default();
     facts.add("time", format!("{:.3} s", run.elapsed_s));
@@ -405,7 +405,7 @@ fn facts(run: &RunReport) -> Facts {
         facts.add(
             "writes",
             format!(
-                "{acknowledged} acknowledged, {refused} refused or not sent, {unknown} of unknown outcome"
+                "{acknowledged} acknowledged, {refused} refused or not sent, {unknown} unknown"
             ),
         );
     }
@@ -425,7 +425,7 @@ fn facts(run: &RunReport) -> Facts {
         facts.add("of unknown outcome", format!("{unknown} links: {stored} stored, {wrong} wrong"));
     }
     if found.unchecked > 0 {
-        facts.add("writes past the bound of what can be checked", thousands(found.unchecked));
+        facts.add("writes not checked (too many to track)", thousands(found.unchecked));
     }
     if found.reads_checked > 0 {
         let [checked, wrong] = [found.reads_checked, found.reads_wrong].map(thousands);
@@ -456,7 +456,7 @@ fn run_by_run(runs: &Results, repeat: &Repeat) -> Table {
     Table::new("Run by run", head, rows.into_iter())
 }
 
-/// What the systems before recorded of the same kinds of request.
+/// Returns the published figures of earlier systems for the same kinds of request.
 fn beside(report: &LinksReport) -> Published {
     let (options, total) = (&report.options, &report.figures.total);
     let (reads, writes) = match report.command {
@@ -473,7 +473,7 @@ fn beside(report: &LinksReport) -> Published {
             rate: decimal(figures.rate_per_s),
             ms: [mean, sd, median, p90, p99, max].map(ms),
             measured: format!(
-                "{}. {} of {} requests were errors and are in no other figure.",
+                "{}. {} of {} requests were errors, which no other figure includes.",
                 options.workload,
                 thousands(figures.errors),
                 thousands(figures.count)

@@ -1,4 +1,4 @@
-//! Runs the plan: creates the links, makes the requests, verifies, reports.
+//! Runs the plan: creates the links, sends the requests, verifies, reports.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::engine::run::{Engine, Measured};
 use crate::http::http1::Keep;
 use crate::report::page::Outcome;
 
-/// Does what `command` says and writes the report to `out`.
+/// Runs `command` and writes the report to `out`.
 pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<Outcome> {
     let plan = Arc::new(Plan::new(command)?);
     allow_connections(plan.args.connections)?;
@@ -31,7 +31,7 @@ pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<O
     report::write(&plan, started, &runs, out)
 }
 
-/// The runs, and when the first began.
+/// Makes all runs. Returns them with the start time of the first.
 fn all_runs(plan: &Arc<Plan>, control: &Control) -> Result<(SystemTime, Vec<Run>)> {
     create_links(plan, control).context("nothing was measured")?;
     let raw = plan.args.raw.as_deref().map(RawWriter::create).transpose()?;

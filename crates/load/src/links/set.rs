@@ -1,4 +1,4 @@
-//! Which links are read and written, by number: names are made when needed, not kept.
+//! The links that are read and written, by number; names are derived, not stored.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::accounts::People;
 
-/// The most shorts read from a file.
+/// The largest number of shorts in `--shorts`.
 const GIVEN_MAX: usize = 10_000_000;
 
-/// A short and its target, in buffers that are used again.
+/// A short and its target, in reusable buffers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) short: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// A short of parts, and the target that goes with it.
+    /// Composes a short of these parts, and a target that ends with it.
     fn set(&mut self, prefix: &str, class: u8, numbers: &[(u64, usize)]) {
         self.short.clear();
         self.short.extend_from_slice(prefix.as_bytes());
@@ -31,12 +31,12 @@ impl Pair {
         self.long.extend_from_slice(&self.short);
     }
 
-    /// Link `index` of those that a run creates in order to read them.
+    /// Sets link `index` of those that a run creates to read them.
     pub(crate) fn for_reading(&mut self, prefix: &str, index: u64) {
         self.set(prefix, b'g', &[(index, 1)]);
     }
 
-    /// Write `number` of a thread; no two runs, threads or writes share a short.
+    /// Sets the link of a write; no two runs, threads or writes share a short.
     pub(crate) fn for_writing(&mut self, prefix: &str, write: Write) {
         self.set(
             prefix,
@@ -54,7 +54,7 @@ pub(crate) struct Write {
     pub(crate) number: u64,
 }
 
-/// Digits and lower-case letters, at least `width` of them.
+/// Appends a number in base 36, padded to at least `width` digits.
 fn push_base36(number: u64, width: usize, out: &mut Vec<u8>) {
     let mut digits = [b'0'; 13];
     let mut at = digits.len();
@@ -68,7 +68,7 @@ fn push_base36(number: u64, width: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at.min(digits.len() - width)..]);
 }
 
-/// A prefix that no other run has, from 64 random bits.
+/// Returns a prefix of eight characters from 64 random bits.
 pub(crate) fn random_prefix(bits: u64) -> String {
     let mut prefix = Vec::with_capacity(8);
     push_base36(bits % 36_u64.pow(8), 8, &mut prefix);
@@ -82,15 +82,14 @@ pub(crate) enum LinkSet {
     Fixed,
     /// Links that the run creates first.
     Own { count: u64 },
-    /// Links that were there before, from `--shorts`: shorts that are percent-encoded for a path, with
-    /// targets that are empty where they are unknown.
+    /// Existing links from `--shorts`: percent-encoded shorts with their targets, empty if unknown.
     Given(Vec<Pair>),
-    /// No links: people. What names one takes the short's place.
+    /// Users instead of links: a token or a name takes the short's place.
     People(People),
 }
 
 impl LinkSet {
-    /// Reads `--shorts`: a file if there is one of that name, else a list with commas.
+    /// Reads `--shorts`: a file if one of that name exists, otherwise a comma-separated list.
     pub(crate) fn given(text: &str) -> Result<Self> {
         let path = Path::new(text);
         let links: Vec<Pair> = if path.is_file() {
@@ -103,17 +102,17 @@ impl LinkSet {
                 .map(given_link)
                 .collect()
         } else {
-            ensure!(!text.contains('/'), "there is no file {text}");
+            ensure!(!text.contains('/'), "--shorts: no such file {text}");
             text.split(',').filter(|short| !short.is_empty()).map(given_link).collect()
         };
-        ensure!(!links.is_empty(), "--shorts names no short");
+        ensure!(!links.is_empty(), "--shorts has no shorts");
         if links.len() > GIVEN_MAX {
-            bail!("--shorts takes at most {GIVEN_MAX} links");
+            bail!("--shorts must have at most {GIVEN_MAX} links");
         }
         Ok(Self::Given(links))
     }
 
-    /// How many there are to choose from.
+    /// Returns the size of the set.
     pub(crate) fn count(&self) -> u64 {
         match self {
             Self::Fixed => 1,
@@ -123,7 +122,7 @@ impl LinkSet {
         }
     }
 
-    /// Whether the right answer is known for each.
+    /// Returns whether the target of every link is known.
     pub(crate) fn targets_known(&self) -> bool {
         match self {
             Self::Fixed | Self::People(_) => false,
@@ -132,7 +131,7 @@ impl LinkSet {
         }
     }
 
-    /// Puts link `index` into `pair`; what has no target, or an unknown one, gets an empty one.
+    /// Writes link `index` into `pair`; a missing or unknown target is empty.
     pub(crate) fn pair(&self, prefix: &str, index: u64, pair: &mut Pair) {
         match self {
             Self::Fixed => {}
@@ -151,14 +150,14 @@ impl LinkSet {
     }
 }
 
-/// A short, and its target if that is known.
+/// Parses a line of a short and an optional target.
 fn given_link(line: &str) -> Pair {
     let mut words = line.split_ascii_whitespace();
     let (short, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     Pair { short: percent_encode(short), long: target.as_bytes().to_vec() }
 }
 
-/// Keeps what a path segment may hold as it is, an already encoded `%` too.
+/// Percent-encodes a path segment; a `%` is taken as already encoded.
 fn percent_encode(text: &str) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(text.len());
     for byte in text.bytes() {

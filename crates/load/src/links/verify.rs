@@ -13,37 +13,37 @@ use crate::engine::control::Control;
 use crate::engine::outcome::WriteOutcome;
 use crate::report::examples::Examples;
 
-/// What was found.
+/// The result of the verification.
 #[derive(Debug, Clone, Default, derive_more::AddAssign, Serialize)]
 pub(crate) struct Verification {
-    /// Acknowledged writes, distinct links.
+    /// Distinct links whose write was acknowledged.
     pub(crate) acknowledged: u64,
-    /// Of those: there, with the right target.
+    /// Of those: stored with the right target.
     pub(crate) verified: u64,
-    /// Not there.
+    /// Of those: not stored.
     pub(crate) missing: u64,
-    /// There, with another target.
+    /// Of those: stored with another target.
     pub(crate) wrong: u64,
-    /// No usable answer, after several tries.
+    /// Of those: no usable response after several tries.
     pub(crate) unreadable: u64,
-    /// Acknowledged but not looked at: past the ledger's bound.
+    /// Writes that were not checked: past the ledger's bound.
     pub(crate) unchecked: u64,
-    /// Writes with an unknown outcome (timeout, lost connection, 5xx), distinct links.
+    /// Distinct links whose write has an unknown outcome (timeout, lost connection, 5xx).
     pub(crate) unknown: u64,
-    /// Of those: there after all, with the right target.
+    /// Of those: stored with the right target.
     pub(crate) unknown_stored: u64,
-    /// Of those: there, with another target, which no outcome allows.
+    /// Of those: stored with another target, which no outcome allows.
     pub(crate) unknown_wrong: u64,
-    /// Answers to GETs whose `Location` was compared during the run.
+    /// GETs whose `Location` was compared during the run.
     pub(crate) reads_checked: u64,
-    /// Of those: another target.
+    /// Of those: with another target.
     pub(crate) reads_wrong: u64,
-    /// Some shorts that are missing, wrong or unreadable.
+    /// Examples of shorts that are missing, wrong or unreadable.
     pub(crate) examples: Examples<10>,
 }
 
 impl Verification {
-    /// Whether everything is as acknowledged.
+    /// Returns whether the server stored exactly what it acknowledged.
     pub(crate) fn clean(&self) -> bool {
         self.missing
             + self.wrong
@@ -55,7 +55,7 @@ impl Verification {
     }
 }
 
-/// Looks at every write of run `run` that the ledgers (one per thread) know of.
+/// Reads back every write of run `run` in the ledgers, of which there is one per thread.
 pub(crate) fn verify(plan: &Plan, run: u32, ledgers: &[Ledger]) -> Result<Verification> {
     let same_pair = plan.put.as_ref().is_some_and(|put| put.same_pair);
     let mut checks: Vec<(Write, WriteOutcome)> = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn verify(plan: &Plan, run: u32, ledgers: &[Ledger]) -> Result<Verifi
         );
     }
     if same_pair {
-        // All threads wrote one link: the best outcome that any of them saw is its outcome.
+        // All threads wrote the same link: its outcome is the maximum over all threads.
         checks.sort_by_key(|(_, outcome)| std::cmp::Reverse(*outcome));
         checks.truncate(1);
     }

@@ -1,4 +1,4 @@
-//! One request each turn: reads, writes, or either at random.
+//! One request each iteration: a read, a write, or either at random.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::engine::outcome::{ErrorKind, Outcomes, WriteOutcome};
 use crate::engine::record::Sample;
 use crate::engine::run::{Seat, Turn, Work};
 
-/// Requests of a run.
+/// The workload of a run.
 #[derive(Debug)]
 pub(crate) struct Requests {
     pub(crate) plan: Arc<Plan>,
-    /// Which of the repeated runs.
+    /// The number of the repeated run, from 0.
     pub(crate) run: u32,
     pub(crate) raw: Option<RawRows>,
-    /// One moment by both clocks.
+    /// The same instant on both clocks.
     pub(crate) epoch: (Instant, SystemTime),
 }
 
-/// What a thread keeps of its writes.
+/// The result of a thread: its writes.
 #[derive(Debug, Default)]
 pub(crate) struct Hand {
-    /// Writes begun.
+    /// Writes started.
     begun: u64,
     pub(crate) ledger: Ledger,
     pub(crate) writes: Outcomes,
@@ -37,7 +37,7 @@ pub(crate) struct Hand {
 }
 
 impl Requests {
-    /// Puts the bytes of a read into the connection's buffer.
+    /// Writes a read request into the connection's buffer.
     fn prepare_get(&self, seat: &mut Seat<Pair>) {
         let Some(get) = &self.plan.get else { return };
         let index = get.choice.draw(&mut seat.rng, get.set.count());
@@ -47,10 +47,10 @@ impl Requests {
         get.template_of(index).render(&pair.short, &pair.long, &mut seat.wire.request);
     }
 
-    /// The same with a write; its number.
+    /// Writes a write request into the connection's buffer. Returns the write's number.
     fn prepare_put(&self, seat: &mut Seat<Pair>, hand: &mut Hand) -> u64 {
         let Some(put) = &self.plan.put else { return 0 };
-        // The one pair of `--same-pair` belongs to the first thread, whoever sends it.
+        // With `--same-pair` all threads write the link of the first thread.
         let (thread, number) = if put.same_pair { (0, 0) } else { (seat.thread, hand.begun) };
         hand.begun += 1;
         let pair = &mut seat.own;

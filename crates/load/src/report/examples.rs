@@ -1,23 +1,23 @@
-//! Some of what is wrong, in words.
+//! Examples of faults for a report.
 
 use std::ops::AddAssign;
 
 use serde::Serialize;
 
-/// The first `MAX` examples of what is wrong.
+/// The first `MAX` examples of faults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Examples<const MAX: usize>(Vec<String>);
 
 impl<const MAX: usize> Examples<MAX> {
-    /// Adds one, where there is room for it.
+    /// Adds an example, unless there are `MAX` already.
     pub(crate) fn add(&mut self, example: impl FnOnce() -> String) {
         if self.0.len() < MAX {
             self.0.push(example());
         }
     }
 
-    /// Adds those of a set of another size, as far as there is room for them.
+    /// Adds examples of another set, up to `MAX`.
     pub(crate) fn extend<const OTHER: usize>(&mut self, other: Examples<OTHER>) {
         self.0.extend(other.0);
         self.0.truncate(MAX);

@@ -1,4 +1,4 @@
-//! The figures of a report, from what was measured. Text, JSON and HTML show the same ones.
+//! The figures of a report, computed from the measurements. Text, JSON and HTML show the same figures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,22 +28,22 @@ pub(crate) struct Figures {
     pub(crate) errors: u64,
     pub(crate) error_percent: f64,
     pub(crate) errors_by_kind: BTreeMap<String, u64>,
-    /// What the system said the first time, where it said something.
+    /// The operating system's text for the first error of each kind, if any.
     pub(crate) error_details: BTreeMap<String, String>,
     /// Successes a second.
     pub(crate) rate_per_s: f64,
     pub(crate) sent_kb_per_s: f64,
     pub(crate) received_kb_per_s: f64,
-    /// Of the successes, from the intended send time to the whole answer.
+    /// Of successes, from the intended send time to the complete response.
     pub(crate) latency_ms: Latency,
-    /// To the first byte of the answer.
+    /// Of successes, from sending to the first byte of the response.
     pub(crate) wait_ms: Latency,
-    /// Of new connections made during the run.
+    /// Connect times of connections opened during the run.
     pub(crate) connect_ms: Latency,
-    /// Of all requests, errors too: served successfully within so many ms.
+    /// Shares of all requests, errors included, that succeeded within a bound.
     pub(crate) within: Vec<Within>,
     pub(crate) curve: Vec<CurvePoint>,
-    /// Over time; empty for several runs together.
+    /// Over time; empty for the total of several runs.
     pub(crate) series: Vec<Point>,
 }
 
@@ -77,30 +77,29 @@ pub(crate) struct CurvePoint {
 /// How well the client kept its own schedule.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Pacing {
-    /// From the intended time to the sending, where a connection lay idle.
+    /// From the intended time to the sending, where a connection was idle.
     pub(crate) lag_ms: Latency,
     /// Requests that waited for a free connection.
     pub(crate) queued: u64,
 }
 
 impl Pacing {
-    /// Of an open loop.
     pub(crate) fn of(measured: &Measured) -> Self {
         Self { lag_ms: Latency::of(&measured.lag), queued: measured.queued }
     }
 }
 
-/// Mean, and the deviation of a sample (n - 1).
+/// Mean and sample standard deviation (n - 1).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// 0 if there are none.
+    /// The mean; 0 without values.
     pub mean: f64,
-    /// 0 if there is one.
+    /// The standard deviation; 0 for fewer than two values.
     pub sd: f64,
 }
 
 impl Spread {
-    /// Of these figures.
+    /// Computes the spread of `values`.
     pub fn of(values: &[f64]) -> Self {
         let count = float(values.len() as u64);
         if values.is_empty() {
@@ -147,7 +146,7 @@ impl Figures {
 }
 
 impl Latency {
-    /// The figures that every report shows.
+    /// The column titles of `cells`.
     pub(crate) const TITLES: [&str; 9] =
         ["min", "mean", "sd", "median", "p90", "p95", "p99", "p99.9", "max"];
 
@@ -166,7 +165,7 @@ impl Latency {
         }
     }
 
-    /// As text under `TITLES`; dashes when nothing succeeded.
+    /// Formats the figures under `TITLES`; dashes if nothing succeeded.
     pub(crate) fn cells(&self) -> [String; 9] {
         let Self { min, mean, sd, median, p90, p95, p99, p999, max, .. } = *self;
         [min, mean, sd, median, p90, p95, p99, p999, max]
@@ -178,22 +177,22 @@ fn by_name<T: Clone>(of: &BTreeMap<ErrorKind, T>) -> BTreeMap<String, T> {
     of.iter().map(|(kind, value)| (kind.to_string(), value.clone())).collect()
 }
 
-/// CPU time for each of `count` requests.
+/// Returns the CPU time per request in microseconds.
 pub(crate) fn us_per_request(cpu: Option<Duration>, count: u64) -> Option<f64> {
     cpu.filter(|_| count > 0).map(|cpu| cpu.as_secs_f64() * 1e6 / float(count))
 }
 
-/// A time in ms.
+/// Formats a time in ms with three decimals.
 pub(crate) fn ms(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// 1234567 as 1,234,567.
+/// Formats 1234567 as 1,234,567.
 pub(crate) fn thousands(count: u64) -> String {
     HumanCount(count).to_string()
 }
 
-/// A number of some size with one decimal and thousands apart.
+/// Formats a number with thousands separators and one decimal.
 pub(crate) fn decimal(value: f64) -> String {
     let text = format!("{value:.1}");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, "0"));

@@ -1,4 +1,4 @@
-//! Reports: figures from what was measured, and a page of them as text, HTML and JSON.
+//! Reports: figures computed from the measurements, written as text, HTML and JSON.
 
 pub(crate) mod examples;
 pub(crate) mod figures;

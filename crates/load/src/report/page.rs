@@ -1,4 +1,4 @@
-//! What a report says: one model, written as text for a terminal, as a page with plots, and as JSON.
+//! The model of a report, written as text for a terminal, as an HTML page with plots, and as JSON.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,22 +13,21 @@ use super::figures::{Figures, Latency, Pacing, ms, thousands};
 use super::plot::Plot;
 use super::published::SeedRun;
 
-/// Whether the run found what it should.
+/// Whether the run passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Requests succeeded, and whatever was verified is right.
+    /// Requests succeeded, and `--verify`, if given, found no fault.
     Sound,
-    /// `--verify` found something missing, wrong or unreadable, or no request at all succeeded.
+    /// `--verify` found a fault, or no request succeeded.
     Unsound,
 }
 
 impl Outcome {
-    /// Sound if so.
     pub(crate) fn of(is_sound: bool) -> Self {
         if is_sound { Self::Sound } else { Self::Unsound }
     }
 
-    /// The process's exit code: 0 or 1.
+    /// Returns the process's exit code: 0 or 1.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -38,7 +37,7 @@ impl Outcome {
     }
 }
 
-/// What programs read: what was asked for, and the figures.
+/// The JSON report: the options and the figures.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report<O, F> {
     pub(crate) generator: &'static str,
@@ -68,7 +67,7 @@ impl<O: Serialize, F: Serialize> Report<O, F> {
         }
     }
 
-    /// A page that has nothing to say yet.
+    /// Returns an empty page with the report's title.
     pub(crate) fn page(&self) -> Page {
         Page {
             title: format!("{} on {}", self.command, self.url),
@@ -80,7 +79,7 @@ impl<O: Serialize, F: Serialize> Report<O, F> {
         }
     }
 
-    /// Writes the page as text to `out` and to the files that are named.
+    /// Writes the report as text to `out`, and to the JSON and HTML files if given.
     pub(crate) fn write(
         &self,
         page: &Page,
@@ -103,22 +102,22 @@ fn save(path: &Path, content: &str) -> Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What people read: as HTML one self-contained file, no script, no request to anyone.
+/// The human-readable report. Its HTML is one self-contained file without scripts or external requests.
 #[derive(Debug, Template)]
 #[template(path = "report.html")]
 pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) generator: &'static str,
-    /// In words: what was asked for.
+    /// Lines that describe the options.
     pub(crate) about: Vec<String>,
-    /// The figures that are shown large.
+    /// Names and values of the key figures.
     pub(crate) tiles: Vec<(&'static str, String)>,
     pub(crate) sections: Vec<Section>,
-    /// What `--verify` came to.
+    /// The result of `--verify`.
     pub(crate) verdict: Option<String>,
 }
 
-/// A part of it.
+/// A section of a page.
 #[derive(Debug)]
 pub(crate) enum Section {
     Plot(Plot),
@@ -131,16 +130,16 @@ pub(crate) enum Section {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) title: &'static str,
-    /// What its figures are.
+    /// An explanation of the figures; may be empty.
     pub(crate) note: &'static str,
     pub(crate) head: Vec<String>,
-    /// A row of a name alone heads those after it.
+    /// A row with a single cell is a heading for the rows after it.
     pub(crate) rows: Vec<Vec<String>>,
-    /// Too long for a terminal; folded on the page.
+    /// Left out in the terminal, collapsed on the page.
     pub(crate) is_long: bool,
 }
 
-/// What is not a figure of the server's speed.
+/// Names and values that are not figures of the server's speed.
 #[derive(Debug, Default)]
 pub(crate) struct Facts(pub(crate) Vec<(String, String)>);
 
@@ -149,7 +148,7 @@ impl Facts {
         self.0.push((name.to_owned(), value.into()));
     }
 
-    /// What went wrong how often, each beside `name`, and what the system said of it.
+    /// Adds the counts of errors by kind, each under `name`, with the operating system's text.
     pub(crate) fn add_errors(&mut self, name: &str, figures: &Figures) {
         for (kind, count) in &figures.errors_by_kind {
             let detail = figures.error_details.get(kind);
@@ -164,7 +163,7 @@ impl Facts {
         }
     }
 
-    /// `what` waited.
+    /// Adds the pacing lag. `what`: the noun for the requests.
     pub(crate) fn add_pacing(&mut self, pacing: Option<&Pacing>, what: &str) {
         let Some(Pacing { lag_ms: Latency { median, p99, max, .. }, queued }) = pacing else {
             return;
@@ -173,13 +172,13 @@ impl Facts {
         self.add(
             "pacing lag",
             format!(
-                "median {median} ms, p99 {p99} ms, max {max} ms: the client's own lateness, which is inside the latencies"
+                "median {median} ms, p99 {p99} ms, max {max} ms: the client's own lateness, included in the latencies"
             ),
         );
         self.add("waited for a free connection", format!("{} {what}", thousands(*queued)));
     }
 
-    /// Names examples of what is wrong.
+    /// Adds examples of faults.
     pub(crate) fn add_examples<const MAX: usize>(&mut self, examples: &Examples<MAX>) {
         for example in examples.as_slice() {
             self.add("for example", example);
@@ -187,15 +186,14 @@ impl Facts {
     }
 }
 
-/// What was recorded of the systems before, beneath rows of this run.
+/// Published figures of earlier systems, below rows of this run.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// Kind, rate, times in ms, how, and what was measured.
     pub(crate) ours: Vec<Ours>,
     pub(crate) known: Vec<SeedRun>,
 }
 
-/// A row of this run beside theirs.
+/// A row of this run in the comparison.
 #[derive(Debug)]
 pub(crate) struct Ours {
     pub(crate) kind: &'static str,
@@ -207,7 +205,7 @@ pub(crate) struct Ours {
 }
 
 impl Page {
-    /// What was asked for, in one line of the page.
+    /// Joins the options into one line.
     pub(crate) fn about_line(&self) -> String {
         self.about.join("; ")
     }
@@ -229,7 +227,7 @@ impl Page {
                     }
                 }
                 Section::Published(published) => {
-                    writeln!(out, "\nmeasured before, on other machines:")?;
+                    writeln!(out, "\npublished figures, measured on other machines:")?;
                     for known in &published.known {
                         writeln!(out, "  {}", known.line())?;
                     }
@@ -250,7 +248,7 @@ impl Table {
         Self { title, head, rows: rows.collect(), ..Self::default() }
     }
 
-    /// The same, too long for a terminal.
+    /// Marks the table as too long for a terminal.
     pub(crate) fn long(self) -> Self {
         Self { is_long: true, ..self }
     }
@@ -259,7 +257,7 @@ impl Table {
         writeln!(out)?;
         let lines = || std::iter::once(&self.head).chain(&self.rows);
         let width = |column: usize| {
-            // A name alone has the line for itself.
+            // A heading spans its line and does not widen the column.
             let cells = lines().filter(|line| line.len() > 1).filter_map(|line| line.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
         };

@@ -1,21 +1,21 @@
-//! Line plots as data for inline SVG: places are worked out here, the template draws them.
+//! Line plots as data for inline SVG: coordinates are computed here, the template draws them.
 
 use std::fmt::Write;
 
-/// A mark on an axis.
+/// A tick on an axis.
 #[derive(Debug)]
 pub(crate) struct Tick {
     pub(crate) at: String,
     pub(crate) label: String,
 }
 
-/// One line; `style` numbers its colour and dash.
+/// One line; `style` is the number of its colour and dash.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) style: usize,
     pub(crate) points: String,
-    /// Where a lone point is drawn as a dot.
+    /// Coordinates of a single point, which is drawn as a dot.
     pub(crate) dots: Vec<(String, String)>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Line {
 pub(crate) struct Plot {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
-    /// What the drawing shows, in words and figures.
+    /// The text alternative.
     pub(crate) summary: String,
     pub(crate) x_label: &'static str,
     pub(crate) y_label: &'static str,
@@ -32,21 +32,21 @@ pub(crate) struct Plot {
     pub(crate) lines: Vec<Line>,
 }
 
-/// The drawing's size and the room for its axes, in SVG units.
+/// The size of the drawing and its margins, in SVG units.
 impl Plot {
     pub(crate) const WIDTH: f64 = 720.0;
     pub(crate) const HEIGHT: f64 = 280.0;
     pub(crate) const LEFT: f64 = 64.0;
     pub(crate) const TOP: f64 = 12.0;
-    /// Where the axes end, right and below.
+    /// The right and lower ends of the axes.
     pub(crate) const INNER_RIGHT: f64 = Self::WIDTH - 28.0;
     pub(crate) const INNER_BOTTOM: f64 = Self::HEIGHT - 44.0;
 }
 
-/// From a figure to a place between 0 and 1.
+/// Maps a figure to a position between 0 and 1.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scale {
-    /// From zero on.
+    /// From zero.
     Linear {
         to: f64,
     },
@@ -54,18 +54,18 @@ pub(crate) enum Scale {
         from: f64,
         to: f64,
     },
-    /// Percentiles: each nine takes as much room as the one before.
+    /// Percentiles: each further nine takes the same length.
     Nines,
 }
 
 impl Scale {
-    /// From zero to a round figure that holds all.
+    /// A linear scale from zero to a round figure that includes all values.
     pub(crate) fn from_zero(values: impl Iterator<Item = f64>) -> Self {
         let most = values.fold(0.0, f64::max);
         Self::Linear { to: if most > 0.0 { round_up(most) } else { 1.0 } }
     }
 
-    /// Powers of ten, 1, 2 and 5, that hold all that is above zero.
+    /// A logarithmic scale between round figures that includes all values above zero.
     pub(crate) fn log(values: impl Iterator<Item = f64> + Clone) -> Self {
         let above = values.filter(|value| *value > 0.0);
         let least = above.clone().fold(f64::INFINITY, f64::min);
@@ -90,7 +90,7 @@ impl Scale {
         place.clamp(0.0, 1.0)
     }
 
-    /// Round figures along it.
+    /// Returns round figures along the scale.
     fn marks(self) -> Vec<f64> {
         match self {
             Self::Linear { to } => (0..=4).map(|quarter| to * f64::from(quarter) / 4.0).collect(),
@@ -111,7 +111,7 @@ impl Scale {
         }
     }
 
-    /// As short as a mark needs.
+    /// Formats a mark as short as possible.
     fn label(self, mark: f64) -> String {
         match self {
             Self::Nines => mark.to_string(),
@@ -120,14 +120,14 @@ impl Scale {
         }
     }
 
-    /// A tick for each mark, which is drawn `at` that place.
+    /// Returns a tick for each mark; `at` maps a mark to its coordinate.
     fn ticks(self, at: impl Fn(f64) -> String) -> Vec<Tick> {
         let tick = |mark| Tick { at: at(mark), label: self.label(mark) };
         self.marks().into_iter().map(tick).collect()
     }
 }
 
-/// The next of 1, 2, 5 times a power of ten.
+/// Rounds up to 1, 2 or 5 times a power of ten.
 fn round_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let digit = value / power;
@@ -140,7 +140,7 @@ fn round_down(value: f64) -> f64 {
     power * [5.0, 2.0, 1.0].into_iter().find(|round| digit >= round * 0.999_999).unwrap_or(1.0)
 }
 
-/// Places figures inside the axes.
+/// The scales of both axes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
     pub(crate) x: Scale,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_still_has_axes() {
+    fn an_empty_plot_still_has_axes() {
         let frame =
             Frame { x: Scale::from_zero(std::iter::empty()), y: Scale::log(std::iter::empty()) };
         assert!(!frame.x_ticks().is_empty() && !frame.y_ticks().is_empty());

@@ -4,10 +4,10 @@ use super::figures::{Figures, Latency, decimal};
 use super::plot::{Frame, Plot, Scale};
 use crate::engine::series::Point;
 
-/// Windows with their name.
+/// A name and its windows.
 pub(crate) type Series = (&'static str, Vec<Point>);
 
-/// Latencies of these columns, the first of which holds all.
+/// Plots the percentiles of these columns; the first contains all requests.
 pub(crate) fn percentiles(columns: &[(&'static str, &Figures)]) -> Plot {
     let values = columns.iter().flat_map(|(_, figures)| figures.curve.iter().map(|point| point.ms));
     let frame = Frame { x: Scale::Nines, y: Scale::log(values) };
@@ -36,7 +36,7 @@ fn time(elapsed_s: f64) -> Scale {
     Scale::Linear { to: elapsed_s.max(0.001) }
 }
 
-/// A figure of windows, each at its middle.
+/// Returns a figure of each window, at the window's middle.
 fn over_time<'a>(
     points: impl Iterator<Item = &'a Point>,
     figure: fn(&Point) -> f64,
@@ -48,7 +48,7 @@ fn rates((_, points): &Series) -> impl Iterator<Item = f64> {
     points.iter().map(|point| point.rate_per_s)
 }
 
-/// Successes in each window of these series, the first of which holds all.
+/// Plots the successes of each window; the first series contains all requests.
 pub(crate) fn throughput(series: &[Series], elapsed_s: f64, rate_per_s: f64) -> Plot {
     let frame = Frame { x: time(elapsed_s), y: Scale::from_zero(series.iter().flat_map(rates)) };
     let line = |(style, (name, points)): (usize, &Series)| {
@@ -72,9 +72,9 @@ pub(crate) fn throughput(series: &[Series], elapsed_s: f64, rate_per_s: f64) -> 
     }
 }
 
-/// Latencies in each window of these series, the first of which holds all.
+/// Plots the latencies of each window; the first series contains all requests.
 pub(crate) fn latency(series: &[Series], elapsed_s: f64, whole: &Latency) -> Plot {
-    // With reads and writes apart their sum says nothing new: it is left out to keep the lines few.
+    // With separate reads and writes the total is left out, to keep the number of lines low.
     let shown = if series.len() > 1 { &series[1..] } else { series };
     let points = shown.iter().flat_map(|(_, points)| points);
     let values = points.flat_map(|point| [point.p50_ms, point.p99_ms]);

@@ -1,8 +1,8 @@
-//! The figures that the systems before Lodge recorded, and what each of them measured.
+//! The published figures of the systems that preceded Lodge, and what each of them measured.
 
 use serde::{Deserialize, Serialize};
 
-/// A row each; an empty cell was not recorded.
+/// One row per run; an empty cell was not recorded.
 const TABLE: &str = include_str!("published.tsv");
 
 /// One recorded run or claim.
@@ -12,7 +12,7 @@ pub(crate) struct SeedRun {
     #[serde(skip_serializing)]
     app: String,
     pub(crate) system: String,
-    /// `get` or `put`; of rides, the question, or `post`.
+    /// `get` or `put`; for rides the kind of read, or `post`; for the board `post` or `page`.
     pub(crate) kind: String,
     pub(crate) how: String,
     /// Requests a second, as stated.
@@ -26,7 +26,7 @@ pub(crate) struct SeedRun {
     pub(crate) measured: String,
 }
 
-/// What was recorded of an app.
+/// Returns the published figures of an app.
 pub(crate) fn published(app: &str) -> Vec<SeedRun> {
     let mut lines = csv::ReaderBuilder::new();
     let table = lines.delimiter(b'\t').quoting(false).from_reader(TABLE.as_bytes());
@@ -35,7 +35,7 @@ pub(crate) fn published(app: &str) -> Vec<SeedRun> {
 }
 
 impl SeedRun {
-    /// Mean, deviation, median, p90, p99, maximum.
+    /// Returns mean, deviation, median, p90, p99 and maximum with their names.
     pub(crate) fn times_ms(&self) -> [(&'static str, Option<f64>); 6] {
         [
             ("mean", self.mean_ms),
@@ -47,12 +47,12 @@ impl SeedRun {
         ]
     }
 
-    /// The same as text.
+    /// Formats the times; a dash for a figure that was not recorded.
     pub(crate) fn cells(&self) -> [String; 6] {
         self.times_ms().map(|(_, ms)| ms.map_or_else(|| "–".to_owned(), |ms| ms.to_string()))
     }
 
-    /// On one line.
+    /// Formats the run on one line.
     pub(crate) fn line(&self) -> String {
         let stated = |before: &str, text: &str, after: &str| match text {
             "" => String::new(),

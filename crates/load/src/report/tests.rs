@@ -2,7 +2,7 @@ use super::figures::{Spread, decimal, thousands};
 use super::published::published;
 
 #[test]
-fn the_spread_over_runs_is_that_of_a_sample() {
+fn the_spread_over_runs_is_the_sample_deviation() {
     let spread = Spread::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
     assert!(
         (spread.mean - 5.0).abs() < 1e-12 && (spread.sd - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12
@@ -12,14 +12,14 @@ fn the_spread_over_runs_is_that_of_a_sample() {
 }
 
 #[test]
-fn figures_are_written_as_people_read_them() {
+fn figures_have_thousands_separators() {
     assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     assert_eq!([0.0, 999.96, 41_234.56].map(decimal), ["0.0", "1,000.0", "41,234.6"]);
 }
 
 /// Rates, with mean, p99 and maximum where they were recorded.
 #[test]
-fn every_figure_of_the_systems_before_is_there() {
+fn every_published_figure_of_earlier_systems_is_present() {
     type Row<'a> = (&'a str, Option<f64>, Option<f64>, Option<f64>);
     let assert_rows = |app: &str, expected: &[Row<'_>]| {
         let known = published(app);

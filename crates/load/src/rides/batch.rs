@@ -1,4 +1,4 @@
-//! Rides recorded many at a time.
+//! Records rides in batches.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -18,13 +18,13 @@ use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
 use crate::engine::run::{Seat, Turn, Work};
 use crate::engine::wire::Asked;
 
-/// What a batch is answered with whose lines were all kept.
+/// The status of a batch whose lines were all stored.
 const KEPT: u16 = 200;
-/// What a line is answered with: new, and a repetition.
+/// The status of a line: of a new event, and of a replayed one.
 const LINE_NEW: u16 = 201;
 const LINE_REPLAYED: u16 = 200;
 
-/// How many lines of a batch are new, and how many repetitions.
+/// The numbers of new and of repeated lines in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) new: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Of so many lines, `percent` (0 to 90) of them repetitions; at least one line is new.
+    /// Splits `lines` so that `percent` of them (0 to 90) are repeats; at least one line is new.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -44,41 +44,41 @@ impl Share {
         Self { new, repeats }
     }
 
-    /// Batches for so many events.
+    /// Returns the number of batches for `events`.
     pub(crate) fn batches(self, events: u64) -> u64 {
         events.div_ceil(self.new.into())
     }
 }
 
-/// Records a batch each turn.
+/// Records a batch each iteration.
 #[derive(Debug)]
 pub(crate) struct Batches {
     pub(crate) plan: Arc<RidesPlan>,
     pub(crate) share: Share,
     pub(crate) compress: Compress,
-    /// Events that are in no batch yet.
+    /// Events that are not in a batch yet.
     pub(crate) left: AtomicU64,
 }
 
-/// What a connection keeps.
+/// The state of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     ids: Ids,
     lines: Vec<Line>,
-    /// Acknowledged events of the batch before.
+    /// Acknowledged events of the previous batch.
     recent: Vec<(Uuid, Ride)>,
     body: Vec<u8>,
 }
 
-/// One line of the batch, and what is known of it.
+/// One line of a batch and its state.
 #[derive(Debug)]
 struct Line {
     id: Uuid,
     ride: Ride,
-    /// Sent once more on purpose.
+    /// A repeat of an acknowledged event, on purpose.
     repeat: bool,
     tries: u32,
-    /// Whether the last answer says that it is a repetition, and the best outcome of all tries.
+    /// Whether the last try was answered as replayed, and the outcome of all tries.
     result: Result<bool, ErrorKind>,
     outcome: WriteOutcome,
 }
@@ -89,7 +89,7 @@ impl Line {
         Self { id, ride, repeat, tries: 0, result, outcome: WriteOutcome::Refused }
     }
 
-    /// Whether it is to be sent: for the first time, or once more.
+    /// Returns whether the line must be sent or retried.
     fn open(&self) -> bool {
         worth_retrying(self.result.map(drop))
     }
@@ -105,7 +105,7 @@ impl Line {
     }
 }
 
-/// One line of an answer.
+/// One line of a response.
 #[derive(Debug, Deserialize)]
 struct LineAnswer {
     line: u64,
@@ -113,8 +113,8 @@ struct LineAnswer {
     id: Option<Uuid>,
 }
 
-/// Tells each line that was sent what the answer says of it; those of which it says nothing have the
-/// answer's own status, which is no acknowledgement.
+/// Assigns the lines of the response to the lines that were sent. A line without one gets the status of the
+/// whole response, which is never an acknowledgement.
 fn settle(lines: &mut [Line], asked: &Asked, body: &[u8]) {
     let mut answers = body.split(|byte| *byte == b'\n').map(serde_json::from_slice::<LineAnswer>);
     let whole = match asked.status {
@@ -131,7 +131,7 @@ fn settle(lines: &mut [Line], asked: &Asked, body: &[u8]) {
     }
 }
 
-/// Packs the body.
+/// Compresses the body. Returns its `Content-Encoding` too.
 fn pack(compress: Compress, body: &[u8]) -> io::Result<(Option<&'static str>, Vec<u8>)> {
     match compress {
         Compress::None => Ok((None, body.to_vec())),
@@ -146,7 +146,7 @@ fn pack(compress: Compress, body: &[u8]) -> io::Result<(Option<&'static str>, Ve
 }
 
 impl Batches {
-    /// Takes the next new events; 0 if there are none.
+    /// Takes the next new events. Returns how many; 0 if none are left.
     fn take(&self) -> u64 {
         let new = u64::from(self.share.new);
         let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
@@ -155,7 +155,7 @@ impl Batches {
         before.unwrap_or_default().min(new)
     }
 
-    /// Fills the batch with events that are new, and some of the last batch.
+    /// Fills the batch with new events and repeats of the previous batch.
     fn fill(&self, seat: &mut Seat<Own>) {
         let own = &mut seat.own;
         own.lines.clear();
@@ -166,7 +166,7 @@ impl Batches {
         own.lines.extend(own.recent.drain(..).map(|event| Line::new(event, true)));
     }
 
-    /// Makes the request of the lines that are open.
+    /// Renders the request from the open lines.
     fn render(&self, seat: &mut Seat<Own>) -> io::Result<()> {
         let own = &mut seat.own;
         own.body.clear();
@@ -178,7 +178,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Sends the batch until every line is settled, or given up; with the tries.
+    /// Sends the batch until every line is settled or given up. Returns the last result and the tries.
     async fn send(&self, seat: &mut Seat<Own>) -> (Asked, u32) {
         let mut tries = 0;
         loop {
@@ -187,7 +187,7 @@ impl Batches {
             settle(&mut seat.own.lines, &asked, seat.wire.answered().body());
             let open = seat.own.lines.iter().any(Line::open);
             let again = open && tries <= RETRIES && seat.pause(tries, &asked).await;
-            // Packed once without an error, so it will be again.
+            // The body was compressed without an error before.
             if !again || self.render(seat).is_err() {
                 return (asked, tries);
             }
@@ -212,7 +212,7 @@ impl Batches {
     }
 }
 
-/// What the batch came to: the first of its lines that was not kept speaks for it.
+/// Returns the result of the batch: the error of its first failed line, otherwise its own status.
 fn result(lines: &[Line], asked: &Asked) -> Result<(), ErrorKind> {
     match lines.iter().find_map(|line| line.result.err()) {
         Some(error) => Err(error),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_has_its_own_answer_and_only_those_not_taken_go_out_again() {
+    fn each_line_has_its_own_answer_and_only_failed_lines_are_retried() {
         use WriteOutcome::{Acknowledged, Refused, Unknown};
         let mut lines = lines(4);
         let refusal = "{\"line\":3,\"status\":400,\"message\":\"no such lift\"}\n";
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_answer_leaves_out_or_mixes_up_is_not_acknowledged() {
+    fn lines_missing_or_out_of_order_in_an_answer_are_not_acknowledged() {
         use WriteOutcome::{Acknowledged, Refused, Unknown};
         for (status, body, expected) in [
             (Ok(200), answer(1, 201, 0), [Acknowledged, Unknown]),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_take_their_part_of_the_lines() {
+    fn repeats_take_their_share_of_the_lines() {
         assert_eq!(Share::of(10_000, 0.0), Share { new: 10_000, repeats: 0 });
         assert_eq!(Share::of(10_000, 5.0), Share { new: 9500, repeats: 500 });
         assert_eq!(Share::of(1, 90.0), Share { new: 1, repeats: 0 });
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out_as_it_was() {
+    fn a_compressed_body_decompresses_to_the_same_bytes() {
         use std::io::Read;
         let body = b"a line\n".repeat(1000);
         let (coding, packed) = pack(Compress::Gzip, &body).unwrap();

@@ -1,4 +1,4 @@
-//! The command line of the rides' commands.
+//! The command line of `lodge load rides…`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use crate::values::{RATES, number, parse_duration};
 /// `lodge load rides…`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RidesCommand {
-    /// Record lift rides one by one, as the course's client does: POSTs in two phases, each event with an
-    /// id of its own, up to 5 retries with the same id
+    /// Record lift rides one by one, as the course's client does: POSTs in two phases, each event with its
+    /// own id, up to 5 retries with the same id
     Rides(RidesPostCommand),
-    /// Record lift rides many at a time: POSTs of JSON lines to /api/rides
+    /// Record lift rides in batches: POSTs of JSON lines to /api/rides
     RidesBatch(RidesBatchCommand),
-    /// Ask for what was recorded: skiers of a day, vertical of a skier's day, vertical of a skier
+    /// Read recorded rides: skiers of a day, vertical of a skier's day, vertical of a skier
     RidesGet(RidesGetCommand),
 }
 
 impl RidesCommand {
-    /// The name as typed, and the arguments that every one of them has.
+    /// Returns the command's name and the shared options.
     pub(crate) fn common(&self) -> (&'static str, &RidesArgs) {
         match self {
             Self::Rides(post) => ("rides", &post.args),
@@ -31,7 +31,7 @@ impl RidesCommand {
         }
     }
 
-    /// Whether what was acknowledged is to be read back.
+    /// Returns whether `--verify` was given.
     pub(crate) fn verify(&self) -> bool {
         match self {
             Self::Rides(post) => post.verify,
@@ -41,28 +41,28 @@ impl RidesCommand {
     }
 }
 
-/// Where to, which rides, and where the figures go.
+/// The server, the rides and the output files of a run.
 #[derive(Debug, Clone, Args)]
 pub struct RidesArgs {
-    /// The server, `http://host[:port][/prefix]`
+    /// Server, `http://host[:port][/prefix]`
     #[arg(long, value_name = "URL")]
     pub url: String,
 
-    /// Which rides.
+    /// The ranges that rides are drawn from.
     #[command(flatten)]
     pub ranges: Ranges,
 
-    /// Seed of the random choices: the same seed draws the same rides. The ids of events are always new
+    /// Seed of the random choices: the same seed draws the same rides. Event ids are always new
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Deadline of each try: to be answered, counted from its sending; in an open loop also to be sent,
-    /// counted from its intended time (past it: "not sent")
+    /// Timeout of each try, counted from its sending; in an open loop an event that is not sent this long
+    /// after its intended time counts as "not sent"
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub timeout: Duration,
 
-    /// Threads of this process, over which the connections are spread. Default: half of the cores, at
-    /// least 1, at most 8
+    /// Threads of this process, over which the connections are spread. Default: half of the cores, from
+    /// 1 to 8
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub workers: Option<u32>,
 
@@ -78,88 +78,88 @@ pub struct RidesArgs {
 /// `lodge load rides`.
 #[derive(Debug, Clone, Args)]
 pub struct RidesPostCommand {
-    /// Everything that the commands of rides share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub args: RidesArgs,
 
-    /// Events in all, each a ride that is to be counted once
+    /// Total number of events; each is a ride that must be counted once
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "duration")]
     pub events: u64,
 
-    /// Connections open at once, after the first phase
+    /// Concurrent connections after the first phase
     #[arg(long, short = 'c', value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub threads: u32,
 
-    /// Connections of the first phase, which is over after 1,000 events for each; 0: no first phase
+    /// Connections of the first phase, which ends after 1,000 events for each; 0: no first phase
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(0..=60_000), conflicts_with = "rate")]
     pub first_threads: u32,
 
-    /// Open loop: send N events a second, whatever the server does, in one phase, and count latency from
-    /// the intended send time. Default: closed loop, each connection sends when it has its answer
+    /// Open loop: send N events a second in one phase, whatever the server does, and count latency from the
+    /// intended send time. Default: closed loop, each connection sends once it has its response
     #[arg(long, value_name = "N", value_parser = number(RATES))]
     pub rate: Option<f64>,
 
-    /// With --rate: stop sending after this long, like 500ms, 10s, 2m, 1h, and not after --events
+    /// With --rate: stop sending after this time, such as 500ms, 10s, 2m or 1h, instead of after --events
     #[arg(long, short = 'd', value_name = "TIME", value_parser = parse_duration, requires = "rate")]
     pub duration: Option<Duration>,
 
-    /// How often an event is sent again, with the same id, while it is answered with 5xx or not at all
+    /// Retries of an event, with the same id, after 5xx or no response
     #[arg(long, value_name = "N", default_value_t = RETRIES, value_parser = clap::value_parser!(u32).range(0..=20))]
     pub retries: u32,
 
-    /// Send so many percent of the acknowledged events once more on purpose, under the same id: they must
-    /// be answered as replayed and change nothing. They are in no figure
+    /// Repeat this percentage of the acknowledged events with the same id: the server must answer them as
+    /// replayed and change nothing. Repeats are not measured
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = number(0.0..=90.0))]
     pub repeat_percent: f64,
 
-    /// Prove that every acknowledged event was counted once: the vertical of every skier's day that the run
-    /// touched, the skiers of every resort's day, and what the ledger says was stored. Events of unknown
-    /// outcome are sent once more, under their ids. The day must be one that nobody has used, and nobody
-    /// else may record rides meanwhile. Exit code 1 when anything differs, or an outcome stays unknown
+    /// Verify that every acknowledged event was counted once, by the vertical of every skier's day that the
+    /// run touched, the skiers of every resort's day, and the ledger's count of stored rides. Events of
+    /// unknown outcome are sent again with their ids. The day must have no rides before the run, and no other
+    /// client may record rides meanwhile. Exit code 1 on any difference or if an outcome stays unknown
     #[arg(long)]
     pub verify: bool,
 }
 
-/// How the lines of a batch are packed.
+/// The compression of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Compress {
-    /// As they are.
+    /// No compression
     None,
-    /// By gzip.
+    /// gzip
     Gzip,
-    /// By Zstandard.
+    /// Zstandard
     Zstd,
 }
 
 /// `lodge load rides-batch`.
 #[derive(Debug, Clone, Args)]
 pub struct RidesBatchCommand {
-    /// Everything that the commands of rides share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub args: RidesArgs,
 
-    /// Events in all, each a ride that is to be counted once
+    /// Total number of events; each is a ride that must be counted once
     #[arg(long, short = 'n', value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub events: u64,
 
-    /// Lines of a batch
+    /// Lines in a batch
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub lines: u32,
 
-    /// Connections open at once, each with one batch under way
+    /// Concurrent connections, each with one batch in flight
     #[arg(long, short = 'c', value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub connections: u32,
 
-    /// How the lines are packed
+    /// Compression of the batches
     #[arg(long, value_enum, default_value_t = Compress::None)]
     pub compress: Compress,
 
-    /// Of each batch, so many percent of the lines are acknowledged events of the connection's batch
-    /// before, sent once more on purpose: they must be answered as replayed and change nothing
+    /// Fill this percentage of each batch with acknowledged events of the connection's previous batch: the
+    /// server must answer them as replayed and change nothing
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = number(0.0..=90.0))]
     pub repeat_percent: f64,
 
-    /// Prove that every acknowledged event was counted once; see `lodge load rides --help`
+    /// Verify that every acknowledged event was counted once; see `lodge load rides --help`
     #[arg(long)]
     pub verify: bool,
 }
@@ -167,24 +167,24 @@ pub struct RidesBatchCommand {
 /// `lodge load rides-get`.
 #[derive(Debug, Clone, Args)]
 pub struct RidesGetCommand {
-    /// Everything that the commands of rides share.
+    /// Options that the commands share.
     #[command(flatten)]
     pub args: RidesArgs,
 
-    /// Requests of each of the three kinds, for each number of clients
+    /// Requests of each of the three kinds, per number of clients
     #[arg(long, value_name = "N", default_value_t = 64_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "duration")]
     pub samples: u64,
 
-    /// Numbers of connections, one run after the other; an open loop has as many as the first says
+    /// Numbers of connections, one run after another; an open loop uses the first only
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [128, 300, 400], value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub clients: Vec<u32>,
 
-    /// Open loop: the three kinds at random, N requests a second together, whatever the server does, and
-    /// latency counted from the intended send time. Default: closed loop, one kind after the other
+    /// Open loop: send N requests a second of the three kinds at random, whatever the server does, and count
+    /// latency from the intended send time. Default: closed loop, one kind after another
     #[arg(long, value_name = "N", value_parser = number(RATES), requires = "duration")]
     pub rate: Option<f64>,
 
-    /// With --rate: stop sending after this long, like 500ms, 10s, 2m, 1h
+    /// With --rate: stop sending after this time, such as 500ms, 10s, 2m or 1h
     #[arg(long, short = 'd', value_name = "TIME", value_parser = parse_duration, requires = "rate")]
     pub duration: Option<Duration>,
 }
@@ -195,7 +195,7 @@ mod tests {
     use crate::cli::parse;
 
     #[test]
-    fn what_is_not_said_is_as_the_course_has_it() {
+    fn the_defaults_are_those_of_the_course() {
         let command = |line: &str| *parse::<Box<RidesCommand>>(line).unwrap();
         let RidesCommand::Rides(post) = command("rides --url http://x") else { panic!() };
         assert_eq!((post.events, post.first_threads, post.threads), (200_000, 32, 100));

@@ -1,4 +1,4 @@
-//! What was recorded, asked for.
+//! Reads recorded rides.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::plan::RidesPlan;
 use crate::engine::outcome::ErrorKind;
 use crate::engine::run::{Seat, Turn, Work};
 
-/// What can be asked.
+/// The kinds of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// How many skied in a resort that day.
+    /// The number of skiers in a resort on the day.
     DaySkiers,
     /// The vertical of a skier's day.
     SkierDay,
@@ -24,7 +24,7 @@ pub(crate) enum Question {
 impl Question {
     pub(crate) const ALL: [Self; 3] = [Self::DaySkiers, Self::SkierDay, Self::SkierVertical];
 
-    /// As it is called in reports.
+    /// Returns the name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::DaySkiers => "day skiers",
@@ -34,7 +34,7 @@ impl Question {
     }
 }
 
-/// Asks one of these questions each turn, at random.
+/// Makes one read of these kinds each iteration, at random.
 #[derive(Debug)]
 pub(crate) struct Questions {
     pub(crate) plan: Arc<RidesPlan>,
@@ -49,7 +49,7 @@ impl Questions {
 
 impl Work for Questions {
     type Own = ();
-    /// Answers that there is nothing: the skier did not ski.
+    /// 404 responses: the skier has no rides.
     type Hand = u64;
 
     fn parts(&self) -> usize {

@@ -1,8 +1,8 @@
-//! Lift rides: recorded one by one, recorded many at a time, asked for.
+//! Workloads for lift rides: recording them one by one, recording them in batches, reading them.
 //!
-//! Every event has an id of its own, minted before it is sent and the same at each try, so that a server
-//! can count it once however often it comes. What a run must find afterwards is kept as sums for each
-//! skier's day: memory grows with those, not with the events.
+//! Every event has an id that is minted before its first try and sent with each retry, so that a server can
+//! count it once however often it arrives. The expected results are kept as sums for each skier's day:
+//! memory grows with those, not with the events.
 
 mod batch;
 mod cli;

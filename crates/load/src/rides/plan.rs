@@ -1,4 +1,4 @@
-//! What will be done: the part of the command line that all commands of rides share, checked.
+//! The plan of a run: the validated options that the commands for rides share.
 
 use anyhow::Result;
 
@@ -11,26 +11,26 @@ use crate::engine::run::Engine;
 use crate::http::http1::Keep;
 use crate::http::target::Target;
 
-/// Connections of what is outside of the measurement.
+/// Connections for requests outside the measurement.
 const SIDE_CONNECTIONS: u32 = 64;
 
-/// The whole of a `lodge load rides…`, but for what is its own.
+/// The part of a `lodge load rides…` that the commands share.
 #[derive(Debug)]
 pub(crate) struct RidesPlan {
     pub(crate) command: &'static str,
     pub(crate) args: RidesArgs,
     pub(crate) client: Client,
     pub(crate) requests: Requests,
-    /// Known when the run is to be verified.
+    /// `None` unless the run is to be verified.
     pub(crate) before: Option<Before>,
 }
 
-/// What was known before the run.
+/// The server's state before the run.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// What rides are worth.
+    /// The verticals of the lifts.
     pub(crate) verticals: Verticals,
-    /// Rides stored for ever; `None`: no ledger.
+    /// The ledger's total of stored rides; `None`: the server has no ledger.
     pub(crate) stored: Option<u64>,
 }
 
@@ -51,12 +51,12 @@ impl RidesPlan {
         Ok(Self { command: name, args, client, requests, before: None })
     }
 
-    /// What rides are worth, where that is known.
+    /// Returns the verticals of the lifts, if the run is to be verified.
     pub(crate) fn verticals(&self) -> Option<&Verticals> {
         self.before.as_ref().map(|before| &before.verticals)
     }
 
-    /// Has connections do `work` at this pace. `stage` tells this part of the run from the others.
+    /// Returns an engine that runs `work` at this pace. `stage` distinguishes the parts of the run.
     pub(crate) fn engine<W>(&self, stage: u64, flow: Flow, work: W) -> Engine<W> {
         Engine {
             client: self.client.clone(),

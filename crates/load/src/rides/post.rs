@@ -1,4 +1,4 @@
-//! Rides recorded one by one.
+//! Records rides one by one.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,34 +15,34 @@ use crate::engine::outcome::{ErrorKind, WriteOutcome};
 use crate::engine::run::{Seat, Turn, Work};
 use crate::http::http1::Decoder;
 
-/// What a recorded ride is answered with.
+/// The status of a recorded ride.
 const RECORDED: u16 = 201;
-/// How many of its last events a connection may send once more.
+/// The number of a connection's last events that it may repeat.
 const RECENT_MAX: usize = 16;
 
-/// Records one ride each turn.
+/// Records one ride each iteration.
 #[derive(Debug)]
 pub(crate) struct Posts {
     pub(crate) plan: Arc<RidesPlan>,
-    /// How often an event is sent again while it is not settled.
+    /// The largest number of retries of an event.
     pub(crate) retries: u32,
-    /// The part of the acknowledged events that are sent once more, 0 to 1.
+    /// The share of the acknowledged events that are repeated, 0 to 1.
     pub(crate) repeat_share: f64,
 }
 
-/// What a connection keeps.
+/// The state of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     ids: Ids,
-    /// Its last acknowledged events.
+    /// The last acknowledged events.
     recent: VecDeque<(Uuid, Ride)>,
 }
 
-/// What came of an event: whether it was answered as one that was known before.
+/// The result of an event: whether it was answered as replayed.
 type Came = Settled<bool>;
 
 impl Posts {
-    /// Sends the request until it is settled, or given up.
+    /// Sends the request until it is settled or given up.
     async fn send(&self, seat: &mut Seat<Own>) -> Came {
         let again = |tries| tries <= self.retries;
         let judge = |status, seen: &Decoder| match status {
@@ -58,7 +58,7 @@ impl Posts {
         tally.events.new_as_replayed += u64::from(came.result == Ok(true) && came.tries == 1);
     }
 
-    /// Sends one of the connection's last events once more, at times, and counts how that is answered.
+    /// Repeats one of the connection's last events with probability `repeat_share`, and counts the result.
     async fn repeat(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>) {
         let count = seat.own.recent.len();
         if count == 0 || !seat.rng.random_bool(self.repeat_share) {
@@ -67,7 +67,7 @@ impl Posts {
         let (id, ride) = seat.own.recent[seat.rng.random_range(0..count)];
         self.plan.requests.post(id, &ride, &mut seat.wire.request);
         let came = self.send(seat).await;
-        // What it cost is in no figure.
+        // Repeats are not measured.
         seat.wire.take_cost();
         hand.borrow_mut().events.count_repeat(came.result);
     }

@@ -1,4 +1,4 @@
-//! What is read outside of the measurement: the table of lifts, the ledger, how many skied.
+//! Reads outside the measurement: the lifts, the ledger, the skiers of the day.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use crate::engine::control::Control;
 
 /// How long the server may take to store what it has acknowledged.
 const SETTLE_MAX: Duration = Duration::from_mins(1);
-/// How often it is asked whether it has.
+/// The interval between reads of the ledger.
 const SETTLE_EVERY: Duration = Duration::from_millis(100);
 
-/// Asks for each path; `None` where it is not there (404).
+/// Reads each path; `None` for 404.
 fn ask<T: DeserializeOwned>(plan: &RidesPlan, paths: &[String]) -> Result<Vec<Option<T>>> {
     let get = |number: usize, request: &mut Vec<u8>| {
         plan.requests.target.get(&paths[number], "", request);
@@ -27,9 +27,9 @@ fn ask<T: DeserializeOwned>(plan: &RidesPlan, paths: &[String]) -> Result<Vec<Op
     let read = |(path, (status, body)): (&String, Answered)| match status {
         404 => Ok(None),
         200 => serde_json::from_slice(&body)
-            .with_context(|| format!("GET {path} is answered with something else than asked for"))
+            .with_context(|| format!("GET {path} returned an unexpected body"))
             .map(Some),
-        _ => bail!("GET {path} answers {status}"),
+        _ => bail!("GET {path} returned {status}"),
     };
     paths.iter().zip(answers).map(read).collect()
 }
@@ -55,7 +55,7 @@ struct Lift {
     vertical: u64,
 }
 
-/// What a ride on each lift is worth, as the server says; without a table, by the lift's number.
+/// Reads the vertical of each lift; without a table it follows from the lift's number.
 pub(crate) fn verticals(plan: &RidesPlan) -> Result<Verticals> {
     let table = ask::<Resorts>(plan, &[RESORTS_PATH.to_owned()])?.into_iter().flatten();
     let resorts = table.flat_map(|table| table.resorts);
@@ -70,22 +70,22 @@ struct DaySkiers {
     num_skiers: u64,
 }
 
-/// How many skied in each resort, from the first on.
+/// Reads the number of skiers of the day in each resort, from resort 1.
 pub(crate) fn day_skiers(plan: &RidesPlan) -> Result<Vec<u64>> {
     let paths: Vec<String> =
         (1..=plan.args.ranges.resorts).map(|resort| plan.requests.day_path(resort)).collect();
     let skiers = ask::<DaySkiers>(plan, &paths)?.into_iter();
-    // A resort of which nothing is known had no skiers.
+    // 404: the resort had no skiers.
     Ok(skiers.map(|day| day.map_or(0, |day| day.num_skiers)).collect())
 }
 
-/// Fails if somebody skied that day: then nobody knows what is to be found after the run.
+/// Fails if the day has rides already: the expected results would be unknown.
 pub(crate) fn ensure_fresh(plan: &RidesPlan) -> Result<()> {
     let used = (1..).zip(day_skiers(plan)?).find(|(_, skiers): &(u32, u64)| *skiers > 0);
     if let Some((resort, skiers)) = used {
         let (season, day) = (&plan.args.ranges.season, plan.args.ranges.day);
         bail!(
-            "--verify needs a day that nobody has used: {skiers} skied on day {day} of season {season} in resort {resort}; choose another --season or --day"
+            "--verify needs a day without rides, but {skiers} skiers have rides on day {day} of season {season} in resort {resort}; choose another --season or --day"
         );
     }
     Ok(())
@@ -110,7 +110,7 @@ struct ForEver {
     stored: u64,
 }
 
-/// Rides stored for ever, as soon as none is on its way; `None` if the server keeps no ledger.
+/// Returns the ledger's total of stored rides, once none is in flight; `None` if the server has no ledger.
 pub(crate) fn stored(plan: &RidesPlan) -> Result<Option<u64>> {
     let began = Instant::now();
     loop {
@@ -123,7 +123,7 @@ pub(crate) fn stored(plan: &RidesPlan) -> Result<Option<u64>> {
         }
         ensure!(
             began.elapsed() < SETTLE_MAX,
-            "{in_flight} rides are still on their way to the store, after {} s",
+            "{in_flight} rides are still not stored after {} s",
             SETTLE_MAX.as_secs()
         );
         std::thread::sleep(SETTLE_EVERY);

@@ -1,4 +1,4 @@
-//! The report of rides: a row for each part of the run, beside what others published.
+//! The report of rides: a row for each part of the run, and published figures for comparison.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime};
@@ -19,10 +19,10 @@ use crate::report::figures::{Figures, Latency, Pacing, decimal, thousands, us_pe
 use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
 use crate::report::published::{SeedRun, published};
 
-/// What was asked for.
+/// The options of the run.
 #[derive(Debug, Serialize)]
 struct Options {
-    /// In words: what was sent, and how.
+    /// A description of what was sent, and how.
     workload: String,
     #[serde(flatten)]
     ranges: Ranges,
@@ -30,24 +30,24 @@ struct Options {
     timeout_s: f64,
 }
 
-/// What came of it.
+/// The results of the run.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Run {
-    /// In words: what was sent, and how.
+    /// A description of what was sent, and how.
     #[serde(skip)]
     workload: String,
-    /// All that was measured so far.
+    /// All measurements so far.
     #[serde(skip)]
     total: Measured,
     interrupted: bool,
     pub(crate) rows: Vec<Row>,
-    /// Where rides were recorded.
+    /// `None` if rides were only read.
     pub(crate) events: Option<Events>,
     /// Acknowledged events a second, over all rows.
     events_per_s: Option<f64>,
-    /// Where they were asked for: answers that there is nothing.
+    /// 404 responses to reads; `None` if rides were recorded.
     pub(crate) absent: Option<u64>,
-    /// Open loop only.
+    /// `None` in a closed loop.
     pacing: Option<Pacing>,
     /// CPU time of the load generator for each request.
     client_cpu_us_per_request: Option<f64>,
@@ -62,7 +62,7 @@ pub(crate) struct Row {
     connections: u32,
     elapsed_s: f64,
     figures: Figures,
-    /// Its requests are those of other rows.
+    /// A total: its requests are also in other rows.
     again: bool,
 }
 
@@ -98,12 +98,12 @@ pub(crate) fn write(
 }
 
 impl Run {
-    /// Nothing yet, at most so many kinds of turns at one pace.
+    /// An empty run with at most `parts` kinds of iterations at one pace.
     pub(crate) fn new(workload: String, parts: usize) -> Self {
         Self { workload, total: Measured::new(parts), ..Self::default() }
     }
 
-    /// Adds what was measured at one pace, a row for each kind of turns.
+    /// Adds the measurements at one pace, a row for each kind of iteration.
     pub(crate) fn add(&mut self, names: &[&'static str], flow: Flow, measured: &Measured) {
         self.pacing = flow.rate_per_s.map(|_| Pacing::of(measured)).or(self.pacing);
         self.total.merge(measured);
@@ -111,13 +111,13 @@ impl Run {
         self.rows.extend(names.iter().zip(&measured.records).map(row));
     }
 
-    /// Adds a row of all rows so far.
+    /// Adds a total row of all rows so far.
     pub(crate) fn add_all(&mut self, connections: u32) {
         let all = Row::new("all", connections, &self.total.all(), self.total.elapsed);
         self.rows.push(Row { again: true, ..all });
     }
 
-    /// The same with the figures that are of all rows.
+    /// Computes the figures over all rows.
     fn finished(self, command: &str) -> Self {
         let Measured { elapsed, cpu, interrupted, .. } = self.total;
         let requests = self.rows.iter().filter(|row| !row.again).map(|row| row.figures.count).sum();
@@ -141,7 +141,7 @@ fn page(report: &RidesReport) -> Page {
         [resorts, skiers, lifts, times].map(|count| thousands((*count).into()));
     let mut page = report.page();
     page.about = vec![
-        format!("{}; deadline {} s a try", options.workload, options.timeout_s),
+        format!("{}; timeout {} s per try", options.workload, options.timeout_s),
         format!(
             "day {day} of season {season}; {resorts} resorts, {skiers} skiers, {lifts} lifts, {times} times; seed {}",
             options.seed
@@ -171,7 +171,7 @@ fn table(run: &Run) -> Table {
     Table::new("Figures", titles.iter().chain(&Latency::TITLES), run.rows.iter().map(row))
 }
 
-/// What is not a figure of the server's speed.
+/// Returns everything that is not a figure of the server's speed.
 fn facts(run: &Run) -> Facts {
     let mut facts = Facts::default();
     for row in run.rows.iter().filter(|row| !row.again) {
@@ -180,7 +180,7 @@ fn facts(run: &Run) -> Facts {
     facts.add_cpu(run.client_cpu_us_per_request);
     facts.add_pacing(run.pacing.as_ref(), "requests");
     if let Some(absent) = run.absent {
-        facts.add("answered that there is nothing (404)", thousands(absent));
+        facts.add("no rides found (404)", thousands(absent));
     }
     if let Some(events) = &run.events {
         add_events(&mut facts, events, run.events_per_s.unwrap_or_default());
@@ -198,7 +198,7 @@ fn add_events(facts: &mut Facts, events: &Events, per_s: f64) {
     facts.add(
         "events",
         format!(
-            "{acknowledged} acknowledged, {}/s; {refused} refused or not sent, {unknown} of unknown outcome; {retries} retries",
+            "{acknowledged} acknowledged, {}/s; {refused} refused or not sent, {unknown} unknown; {retries} retries",
             decimal(per_s)
         ),
     );
@@ -211,31 +211,31 @@ fn add_events(facts: &mut Facts, events: &Events, per_s: f64) {
     if repeats.iter().sum::<u64>() > 0 {
         let [replayed, as_new, refused, unanswered] = repeats.map(thousands);
         facts.add(
-            "sent once more on purpose",
+            "repeated on purpose",
             format!(
                 "{replayed} answered as replayed, {as_new} as new, {refused} refused, {unanswered} not answered"
             ),
         );
     }
     if events.new_as_replayed > 0 {
-        facts.add("new, but answered as replayed", thousands(events.new_as_replayed));
+        facts.add("new events answered as replayed", thousands(events.new_as_replayed));
     }
     if !events.told_apart() {
-        facts.add("REPETITIONS", "NOT TOLD FROM NEW EVENTS");
+        facts.add("IDEMPOTENCY", "FAILED: repeats were answered as new events, or the reverse");
     }
 }
 
 fn add_verification(facts: &mut Facts, found: &Verification) {
     let [days, wrong, unreadable] =
         [found.skier_days, found.skier_days_wrong, found.skier_days_unreadable].map(thousands);
-    facts.add("read back", format!("{days} skiers' days: {wrong} wrong, {unreadable} unreadable"));
+    facts.add("read back", format!("{days} skier days: {wrong} wrong, {unreadable} unreadable"));
     let [resorts, wrong] = [found.resorts, found.resorts_wrong].map(thousands);
     facts.add("skiers counted", format!("in {resorts} resorts: {wrong} wrong"));
     let ledger = found.ledger.map_or_else(
         || "none".to_owned(),
         |ledger| {
             let [stored, least, most] = [ledger.stored, ledger.least, ledger.most].map(thousands);
-            format!("{stored} stored, and must be from {least} to {most}")
+            format!("{stored} stored, expected from {least} to {most}")
         },
     );
     facts.add("ledger", ledger);
@@ -243,7 +243,7 @@ fn add_verification(facts: &mut Facts, found: &Verification) {
         let [asked, unknown] = [found.asked_again, found.unknown].map(thousands);
         facts.add(
             "of unknown outcome",
-            format!("{asked} events sent once more, {unknown} still unknown"),
+            format!("{asked} events sent again, {unknown} still unknown"),
         );
     }
     facts.add_examples(&found.examples);

@@ -1,4 +1,4 @@
-//! The bytes of the rides' requests.
+//! The requests of a ride run.
 
 use std::fmt::{Display, from_fn};
 
@@ -7,13 +7,13 @@ use uuid::Uuid;
 use super::ride::{Place, Ranges, Ride};
 use crate::http::target::{Target, put};
 
-/// Where what was recorded of a whole run is told.
+/// The path of the ledger, the counts of accepted and stored rides.
 pub(crate) const LEDGER_PATH: &str = "/api/rides/ledger";
-/// Where the verticals of lifts are told.
+/// The path of the resorts with the verticals of their lifts.
 pub(crate) const RESORTS_PATH: &str = "/api/rides/resorts";
 const BATCH_PATH: &str = "/api/rides";
 
-/// What all requests of a run have in common.
+/// The parameters that all requests of a run share.
 #[derive(Debug, Clone)]
 pub(crate) struct Requests {
     pub(crate) target: Target,
@@ -26,24 +26,24 @@ impl Requests {
         Self { target, season: ranges.season.clone(), day: ranges.day }
     }
 
-    /// The path of a skier's day.
+    /// Returns the path of a skier's day.
     pub(crate) fn skier_day_path(&self, Place { resort, skier }: Place) -> impl Display {
         let (season, day) = (&self.season, self.day);
         from_fn(move |f| write!(f, "/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}"))
     }
 
-    /// The path of how many skied in a resort.
+    /// Returns the path of the number of skiers in a resort.
     pub(crate) fn day_path(&self, resort: u32) -> String {
         format!("/resorts/{resort}/seasons/{}/day/{}/skiers", self.season, self.day)
     }
 
-    /// The path of a skier's vertical in the season.
+    /// Returns the path of a skier's vertical in the season.
     pub(crate) fn skier_path(&self, place: Place) -> String {
         let Place { resort, skier } = place;
         format!("/skiers/{skier}/vertical?resort={resort}&season={}", self.season)
     }
 
-    /// Puts the recording of one ride into `out`, whose old content goes.
+    /// Replaces `out` with a POST of one ride.
     pub(crate) fn post(&self, id: Uuid, ride: &Ride, out: &mut Vec<u8>) {
         let Ride { place, time, lift } = ride;
         self.target.post_json(
@@ -54,7 +54,7 @@ impl Requests {
         );
     }
 
-    /// Adds the line of one ride to a batch's body.
+    /// Appends the line of one ride to a batch's body.
     pub(crate) fn line(&self, id: Uuid, ride: &Ride, body: &mut Vec<u8>) {
         let Ride { place: Place { resort, skier }, time, lift } = ride;
         let (season, day) = (&self.season, self.day);
@@ -66,7 +66,7 @@ impl Requests {
         );
     }
 
-    /// Puts a batch into `out`, whose old content goes. `coding`: how the body is packed.
+    /// Replaces `out` with a POST of a batch. `coding`: its `Content-Encoding`.
     pub(crate) fn batch(&self, coding: Option<&str>, body: &[u8], out: &mut Vec<u8>) {
         let coding =
             coding.map_or_else(String::new, |name| format!("Content-Encoding: {name}\r\n"));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_says_how_long_it_is_and_how_it_is_packed() {
+    fn a_batch_has_its_length_and_content_encoding() {
         let (mut body, mut out) = (Vec::new(), Vec::new());
         requests().line(Uuid::nil(), &RIDE, &mut body);
         requests().batch(Some("gzip"), &body, &mut out);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn each_question_has_its_path() {
+    fn each_kind_of_read_has_its_path() {
         let (requests, mut out) = (requests(), Vec::new());
         assert_eq!(requests.day_path(3), "/resorts/3/seasons/2025/day/7/skiers");
         let day = requests.skier_day_path(RIDE.place).to_string();

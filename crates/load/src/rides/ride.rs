@@ -1,4 +1,4 @@
-//! Rides as they are drawn, the ids of their events, and what they are worth.
+//! Random rides, the ids of their events, and their verticals.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::values::word;
 
-/// The vertical of a lift that no table names, for each of its number.
+/// The vertical in metres of a lift without a table entry, per unit of its number.
 const VERTICAL_PER_LIFT: u64 = 10;
 
 /// One ride; its season and day are those of the run.
@@ -22,37 +22,37 @@ pub(crate) struct Ride {
     pub(crate) lift: u32,
 }
 
-/// Whose day where.
+/// A skier in a resort; with the run's day, the key of a skier's day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) resort: u32,
     pub(crate) skier: u32,
 }
 
-/// What rides are drawn from: numbers from 1 to these.
+/// The ranges that rides are drawn from, each from 1.
 #[derive(Debug, Clone, Args, Serialize)]
 pub struct Ranges {
-    /// Resorts are drawn from 1 to N
+    /// Draw resorts from 1 to N
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub resorts: u32,
 
-    /// Skiers are drawn from 1 to N
+    /// Draw skiers from 1 to N
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub skiers: u32,
 
-    /// Lifts are drawn from 1 to N
+    /// Draw lifts from 1 to N
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub lifts: u32,
 
-    /// The season of all rides: letters, digits and -
+    /// Season of all rides: letters, digits and -
     #[arg(long, value_name = "NAME", default_value = "2025", value_parser = word(32, "ASCII letters, digits and -", |byte| byte.is_ascii_alphanumeric() || byte == b'-'))]
     pub season: String,
 
-    /// The day of the season of all rides
+    /// Day of the season of all rides
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=366))]
     pub day: u32,
 
-    /// Times of the day are drawn from 1 to N
+    /// Draw times of the day from 1 to N
     #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=1440))]
     pub times: u32,
 }
@@ -74,7 +74,7 @@ impl Ranges {
     }
 }
 
-/// Mints the ids of events, whatever the seed: two runs with one seed must never meet.
+/// Mints event ids independently of the seed: two runs with one seed must not share ids.
 #[derive(Debug)]
 pub(crate) struct Ids(SmallRng);
 
@@ -85,7 +85,7 @@ impl Default for Ids {
 }
 
 impl Ids {
-    /// A new `UUIDv7`.
+    /// Returns a new `UUIDv7`.
     pub(crate) fn mint(&mut self) -> Uuid {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -93,12 +93,12 @@ impl Ids {
     }
 }
 
-/// What a ride on each lift is worth.
+/// The vertical of each lift in metres.
 #[derive(Debug, Default)]
 pub(crate) struct Verticals(HashMap<(u32, u32), u64>);
 
 impl Verticals {
-    /// Of these resorts, lifts and verticals; of all others by the lift's number.
+    /// Takes pairs of (resort, lift) and vertical; all other verticals follow from the lift's number.
     pub(crate) fn new(named: impl IntoIterator<Item = ((u32, u32), u64)>) -> Self {
         let by_number = |(_, lift): (u32, u32)| u64::from(lift) * VERTICAL_PER_LIFT;
         Self(named.into_iter().filter(|(at, vertical)| *vertical != by_number(*at)).collect())
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_new_whoever_mints_them() {
+    fn ids_are_unique_across_minters() {
         let mut ids: Vec<Uuid> = Vec::new();
         for mut minter in [Ids::default(), Ids::default()] {
             ids.extend((0..1000).map(|_| minter.mint()));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lift_is_worth_what_the_table_says_or_ten_times_its_number() {
+    fn a_lift_has_the_tables_vertical_or_ten_times_its_number() {
         let verticals = Verticals::new([((1, 2), 333), ((1, 3), 30)]);
         let of =
             |resort, lift| verticals.of(&Ride { place: Place { resort, skier: 1 }, time: 1, lift });

@@ -1,4 +1,4 @@
-//! Runs the rides' commands.
+//! Runs `lodge load rides…`.
 
 use std::io::Write;
 use std::ops::AddAssign;
@@ -26,7 +26,7 @@ use crate::report::page::Outcome;
 /// Events of each connection of the first phase.
 const FIRST_EVENTS: u64 = 1000;
 
-/// Does what `command` says and writes the report to `out`.
+/// Runs `command` and writes the report to `out`.
 pub(crate) fn run_to(command: &RidesCommand, out: &mut impl Write) -> Result<Outcome> {
     let mut plan = RidesPlan::new(command)?;
     if command.verify() {
@@ -42,12 +42,12 @@ pub(crate) fn run_to(command: &RidesCommand, out: &mut impl Write) -> Result<Out
     let verified = plan.before.as_ref().map(|before| verify(&plan, before, tally)).transpose();
     run.verification = verified.as_ref().ok().cloned().flatten();
     let outcome = report::write(&plan, started, run, out)?;
-    // Said only now: what was measured is not lost with it.
-    verified.context("the run was measured, but cannot be verified")?;
+    // Returned only now, so that the measurements are reported in any case.
+    verified.context("the run was measured but could not be verified")?;
     Ok(outcome)
 }
 
-/// Finds out what the run will be compared with.
+/// Reads the state that the run will be compared with.
 fn prepare(plan: &RidesPlan) -> Result<Before> {
     read::ensure_fresh(plan)?;
     let verticals = read::verticals(plan).context("cannot read the verticals of the lifts")?;
@@ -55,7 +55,7 @@ fn prepare(plan: &RidesPlan) -> Result<Before> {
     Ok(Before { verticals, stored })
 }
 
-/// Records rides in these phases, each of which has a pace and does some work of its own.
+/// Records rides in these phases, each with its own pace.
 fn record<W: Work<Hand = Tally>>(
     plan: &RidesPlan,
     control: &Control,
@@ -122,10 +122,10 @@ fn post_batches(
     let flow = Flow { connections, rate_per_s: None, until };
     let packed = match compress {
         Compress::None => "",
-        Compress::Gzip => ", by gzip",
-        Compress::Zstd => ", by zstd",
+        Compress::Gzip => ", gzip",
+        Compress::Zstd => ", zstd",
     };
-    let workload = format!("closed loop, {events} events, {lines} lines a batch{packed}");
+    let workload = format!("closed loop, {events} events, {lines} lines per batch{packed}");
     record(plan, control, workload, &[("batches", flow)], || Batches {
         plan: Arc::clone(plan),
         share,
@@ -134,7 +134,7 @@ fn post_batches(
     })
 }
 
-/// Closed loop: one question after the other, with each number of connections. Open loop: all mixed.
+/// Closed loop: one kind of read after another, with each number of connections. Open loop: all mixed.
 fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> Result<Run> {
     allow_connections(command.clients.iter().copied().max().unwrap_or_default())?;
     let flow = |connections, until| Flow { connections, rate_per_s: command.rate, until };
@@ -144,7 +144,7 @@ fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> R
             let flow = flow(command.clients[0], Until::Duration(duration));
             (Run::new(workload, Question::ALL.len()), vec![(Question::ALL.to_vec(), flow)])
         } else {
-            let workload = format!("closed loop, {} samples of each", command.samples);
+            let workload = format!("closed loop, {} requests of each kind", command.samples);
             let flow = |&connections| flow(connections, Until::Requests(command.samples));
             let each =
                 |question| command.clients.iter().map(flow).map(move |flow| (vec![question], flow));
@@ -165,8 +165,8 @@ fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> R
     Ok(run)
 }
 
-/// Adds what `engine` measures to `run`, a row of these names for each kind of turns; what its threads
-/// brought back.
+/// Runs `engine` and adds its measurements to `run`, a named row for each kind of iteration. Returns the sum
+/// of the threads' results.
 fn measure<W: Work<Hand: AddAssign>>(
     run: &mut Run,
     engine: Engine<W>,

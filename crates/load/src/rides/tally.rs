@@ -1,4 +1,4 @@
-//! What a run may expect of the server: sums for each skier's day, never the events themselves.
+//! The results that a run expects of the server: sums for each skier's day, without the events themselves.
 
 use std::collections::HashMap;
 use std::ops::{AddAssign, RangeInclusive};
@@ -8,53 +8,53 @@ use uuid::Uuid;
 use super::ride::{Place, Ride, Verticals};
 use crate::engine::outcome::{ErrorKind, Outcomes, WriteOutcome};
 
-/// The most events of unknown outcome that one thread, or a run, remembers; about 50 MiB.
+/// The largest number of events of unknown outcome kept by a thread, or by a run; about 50 MiB.
 const DOUBTFUL_MAX: usize = 1_000_000;
 
 /// Verticals of one skier's day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign)]
 pub(crate) struct Sums {
-    /// Of acknowledged events.
+    /// The vertical of acknowledged events.
     pub(crate) acknowledged: u64,
-    /// Of events of which nobody knows whether they were stored.
+    /// The vertical of events of unknown outcome.
     pub(crate) unknown: u64,
-    /// How many were acknowledged; they may be worth nothing.
+    /// The number of acknowledged events; their vertical may be 0.
     pub(crate) rides: u64,
 }
 
 impl Sums {
-    /// The least and the most that may be found.
+    /// Returns the verticals that the server may report.
     pub(crate) fn bounds(self) -> RangeInclusive<u64> {
         self.acknowledged..=self.acknowledged + self.unknown
     }
 }
 
-/// What became of events, as far as the client can know.
+/// Counts of events by outcome, as known to the client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign, serde::Serialize)]
 pub(crate) struct Events {
     #[serde(flatten)]
     pub(crate) outcomes: Outcomes,
     /// Tries after the first, of single events or of batches.
     pub(crate) retries: u64,
-    /// Acknowledged at their first try, but as repetitions, which they are not.
+    /// New events whose first try was answered as replayed.
     pub(crate) new_as_replayed: u64,
-    /// Sent once more on purpose, and answered as repetitions.
+    /// Repeats on purpose that were answered as replayed.
     pub(crate) repeats_replayed: u64,
-    /// The same, and answered as new.
+    /// Repeats that were answered as new.
     pub(crate) repeats_as_new: u64,
-    /// The same, and refused.
+    /// Repeats that were refused.
     pub(crate) repeats_refused: u64,
-    /// The same, without an answer, or not taken.
+    /// Repeats without a response, or answered with 429 or 5xx.
     pub(crate) repeats_unanswered: u64,
 }
 
 impl Events {
-    /// Whether new events were answered as new ones, and repetitions as repetitions.
+    /// Returns whether new events were answered as new, and repeats as replayed.
     pub(crate) fn told_apart(&self) -> bool {
         self.new_as_replayed + self.repeats_as_new + self.repeats_refused == 0
     }
 
-    /// Counts an event that was sent once more on purpose. `came`: whether it was answered as a repetition.
+    /// Counts a repeat. `came`: whether it was answered as replayed.
     pub(crate) fn count_repeat(&mut self, came: Result<bool, ErrorKind>) {
         *match came {
             Ok(true) => &mut self.repeats_replayed,
@@ -65,7 +65,7 @@ impl Events {
     }
 }
 
-/// An event of which nobody knows whether it was stored.
+/// An event of unknown outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doubtful {
     pub(crate) id: Uuid,
@@ -73,18 +73,18 @@ pub(crate) struct Doubtful {
     pub(crate) vertical: u64,
 }
 
-/// Everything that one thread, or a run, has to remember. All but the events is filled only when the run is to
-/// be verified.
+/// The counts and sums of one thread, or of a run. All but `events` are filled only if the run is to be
+/// verified.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) events: Events,
     pub(crate) days: HashMap<Place, Sums>,
-    /// Those whose outcome is unknown, as far as there are not too many.
+    /// Events of unknown outcome, at most `DOUBTFUL_MAX`.
     pub(crate) doubtful: Vec<Doubtful>,
 }
 
 impl Tally {
-    /// Counts an event, and remembers what it is worth if that is known.
+    /// Counts an event, and adds its vertical if `verticals` is given.
     pub(crate) fn note(
         &mut self,
         (id, ride): (Uuid, Ride),
@@ -108,7 +108,7 @@ impl Tally {
         }
     }
 
-    /// Takes an event out of doubt: it is stored, or never was and never will be.
+    /// Settles an event of unknown outcome: it is stored, or never will be.
     pub(crate) fn resolve(&mut self, event: &Doubtful, stored: bool) {
         let sums = self.days.entry(event.ride.place).or_default();
         sums.unknown -= event.vertical;
@@ -122,7 +122,7 @@ impl Tally {
         }
     }
 
-    /// For each resort, the least and the most skiers that may be found.
+    /// Returns the smallest and the largest number of skiers that the server may report, by resort.
     pub(crate) fn skiers(&self, resorts: u32) -> HashMap<u32, (u64, u64)> {
         let mut skiers: HashMap<u32, (u64, u64)> = (1..=resorts).map(|at| (at, (0, 0))).collect();
         for (place, sums) in &self.days {
@@ -153,13 +153,13 @@ impl AddAssign for Tally {
 mod tests {
     use super::*;
 
-    /// A ride that is worth ten times its lift's number.
+    /// A ride with a vertical of ten times its lift's number.
     const fn ride(resort: u32, skier: u32, lift: u32) -> Ride {
         Ride { place: Place { resort, skier }, time: 1, lift }
     }
 
     #[test]
-    fn doubt_widens_the_bounds_and_a_refusal_does_not() {
+    fn an_unknown_outcome_widens_the_bounds_and_a_refusal_does_not() {
         use WriteOutcome::{Acknowledged, Refused, Unknown};
         let (mut one, mut other) = (Tally::default(), Tally::default());
         let verticals = Verticals::default();

@@ -1,4 +1,4 @@
-//! Proves that every acknowledged event was counted once: sums, skiers and the ledger are compared.
+//! Verifies that every acknowledged event was counted once, by sums, numbers of skiers and the ledger.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,37 +16,37 @@ use crate::engine::outcome::Outcomes;
 use crate::report::examples::Examples;
 use crate::report::figures::thousands;
 
-/// What differs is looked at once more after each of these: whoever counts may be a moment behind.
+/// Differences are read again after each of these pauses: the server's counts may lag.
 const LOOK_AGAIN_AFTER: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_millis(500), Duration::from_secs(1)];
 
-/// What was found.
+/// The result of the verification.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Verification {
-    /// Events that are to be found.
+    /// Events that must be stored.
     pub(crate) acknowledged: u64,
-    /// Those that were refused or not sent: nothing is found of them.
+    /// Events that were refused or not sent, and must not be stored.
     pub(crate) refused: u64,
-    /// Skiers' days that the run touched.
+    /// Skier days that the run touched.
     pub(crate) skier_days: u64,
     /// Of those: with another vertical.
     pub(crate) skier_days_wrong: u64,
-    /// Of those: no usable answer, after several tries.
+    /// Of those: no usable response after several tries.
     pub(crate) skier_days_unreadable: u64,
-    /// Resorts whose skiers were counted, and of those: another number.
+    /// Resorts whose skiers were counted, and of those: with another number.
     pub(crate) resorts: u64,
     pub(crate) resorts_wrong: u64,
-    /// `None` if the server keeps none.
+    /// `None` if the server has no ledger.
     pub(crate) ledger: Option<LedgerFound>,
-    /// Events of unknown outcome that were sent once more after the run, to learn it.
+    /// Events of unknown outcome that were sent again after the run, to learn it.
     pub(crate) asked_again: u64,
-    /// Those whose outcome nobody knows nevertheless.
+    /// Events whose outcome is still unknown after that.
     pub(crate) unknown: u64,
-    /// Some of what is wrong or unreadable, in words.
+    /// Examples of wrong or unreadable results.
     pub(crate) examples: Examples<5>,
 }
 
-/// What the ledger says was stored during the run, and what it may say.
+/// The ledger's count of rides stored during the run, and the range it must be in.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct LedgerFound {
     pub(crate) stored: u64,
@@ -61,37 +61,38 @@ impl LedgerFound {
 }
 
 impl Verification {
-    /// Whether everything is as acknowledged, and nothing is left in doubt.
+    /// Returns whether the server counted exactly what it acknowledged, and no outcome is unknown.
     pub(crate) fn clean(&self) -> bool {
         self.right() && self.unknown == 0
     }
 
-    /// Whether what was acknowledged is counted, and no more than what is in doubt besides.
+    /// Returns whether the server counted everything that it acknowledged, and beyond that at most the events
+    /// of unknown outcome.
     pub(crate) fn right(&self) -> bool {
         self.skier_days_wrong + self.skier_days_unreadable + self.resorts_wrong == 0
             && self.ledger.is_none_or(LedgerFound::right)
     }
 
-    /// In words.
+    /// Returns the last line of the report.
     pub(crate) fn verdict(&self) -> String {
         let [refused, unknown] = [self.refused, self.unknown].map(thousands);
         match self {
-            _ if !self.right() => "NOT AS ACKNOWLEDGED".to_owned(),
+            _ if !self.right() => "VERIFICATION FAILED".to_owned(),
             Self { unknown: 1.., .. } => format!(
-                "NOT VERIFIED: {unknown} events may be stored or not; what was acknowledged is counted once, and at most these besides"
+                "NOT VERIFIED: the outcome of {unknown} events is unknown; every acknowledged event was counted once"
             ),
             Self { acknowledged: 0, .. } => {
                 "NOTHING TO VERIFY: no event was acknowledged".to_owned()
             }
             Self { refused: 1.., .. } => format!(
-                "AS ACKNOWLEDGED: what was acknowledged is counted once; {refused} events were refused or not sent"
+                "PASSED: every acknowledged event was counted once; {refused} events were refused or not sent"
             ),
             _ => "VERIFIED".to_owned(),
         }
     }
 }
 
-/// Looks at everything that the run touched on a day that nobody had used before it.
+/// Verifies everything that the run touched, on a day that had no rides before it.
 pub(crate) fn verify(plan: &RidesPlan, before: &Before, mut tally: Tally) -> Result<Verification> {
     let asked_again = tally.doubtful.len() as u64;
     let doubtful = std::mem::take(&mut tally.doubtful);
@@ -102,7 +103,7 @@ pub(crate) fn verify(plan: &RidesPlan, before: &Before, mut tally: Tally) -> Res
         asked_again,
         unknown: tally.events.outcomes.unknown,
         skier_days: tally.days.len() as u64,
-        // Waits until what is acknowledged is stored, so it comes before what is counted.
+        // First, because it waits until what is acknowledged is stored.
         ledger: check_ledger(plan, before, tally.events.outcomes)?,
         ..Verification::default()
     };
@@ -112,7 +113,7 @@ pub(crate) fn verify(plan: &RidesPlan, before: &Before, mut tally: Tally) -> Res
     Ok(found)
 }
 
-/// Asks `look` for what differs after a while, and again while something does.
+/// Calls `look` after each pause until nothing differs. Returns the last differences.
 fn look_again<T>(
     mut differing: T,
     none: fn(&T) -> bool,
@@ -128,7 +129,8 @@ fn look_again<T>(
     Ok(differing)
 }
 
-/// Sends these events of unknown outcome once more, under their ids, and tells `tally` what they came to; those that stay in doubt.
+/// Sends events of unknown outcome again with their ids, and settles them in `tally`. Returns the events that
+/// are still unknown.
 fn ask_again(
     plan: &RidesPlan,
     doubtful: Vec<Doubtful>,
@@ -143,7 +145,7 @@ fn ask_again(
             |event, reply, last| {
                 match reply {
                     Reply::Answer { status: 200..=299, .. } => tally.resolve(event, true),
-                    // What is wrong with it now was so before.
+                    // The event is invalid, so it was refused before too.
                     Reply::Answer { status: 400, .. } => tally.resolve(event, false),
                     _ if last => left.push(*event),
                     _ => return Verdict::Again,
@@ -151,7 +153,7 @@ fn ask_again(
                 Verdict::Settled
             },
         )
-        .context("cannot ask for the outcome of events once more")?;
+        .context("cannot send the events of unknown outcome again")?;
     Ok(left)
 }
 
@@ -173,7 +175,7 @@ fn check_ledger(
 }
 
 fn check_days(plan: &RidesPlan, tally: Tally, found: &mut Verification) -> Result<()> {
-    let read = "cannot read the skiers' days back";
+    let read = "cannot read the skier days back";
     let first = differing(plan, tally.days.into_iter()).context(read)?;
     let differing = look_again(first, Vec::is_empty, |days| {
         differing(plan, days.into_iter().map(|day| (day.place, day.sums))).context(read)
@@ -184,10 +186,10 @@ fn check_days(plan: &RidesPlan, tally: Tally, found: &mut Verification) -> Resul
         let due = if least == most { least.to_string() } else { format!("from {least} to {most}") };
         if let Some(vertical) = vertical {
             found.skier_days_wrong += 1;
-            found.examples.add(|| format!("{path} is {vertical}, and must be {due}"));
+            found.examples.add(|| format!("{path} is {vertical}, expected {due}"));
         } else {
             found.skier_days_unreadable += 1;
-            found.examples.add(|| format!("{path} has no usable answer, and must be {due}"));
+            found.examples.add(|| format!("{path} has no usable response, expected {due}"));
         }
     }
     Ok(())
@@ -212,19 +214,19 @@ fn check_skiers(
     for (resort, skiers) in wrong {
         let path = plan.requests.day_path(resort);
         let (least, most) = due.get(&resort).copied().unwrap_or_default();
-        found.examples.add(|| format!("{path} is {skiers}, and must be from {least} to {most}"));
+        found.examples.add(|| format!("{path} is {skiers}, expected from {least} to {most}"));
     }
     Ok(())
 }
 
-/// A skier's day that is not as it must be; its vertical, if there was an answer.
+/// A skier's day with an unexpected vertical; `None` if there was no usable response.
 struct Differing {
     place: Place,
     sums: Sums,
     vertical: Option<u64>,
 }
 
-/// Reads skiers' days; those that differ.
+/// Reads skiers' days. Returns those that differ from the sums.
 fn differing(
     plan: &RidesPlan,
     days: impl Iterator<Item = (Place, Sums)>,

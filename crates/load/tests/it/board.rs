@@ -1,4 +1,4 @@
-//! A board that tells everybody everything once, and such that do not.
+//! A board that delivers every event once to all streams, and boards that do not.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Write};
@@ -27,34 +27,34 @@ struct State {
     sign_ups: u64,
     sign_ins: u64,
     streams: u64,
-    /// Each message's number, and how often it was tried, by client id.
+    /// Each message's number and number of tries, by client id.
     tries: HashMap<String, (u64, u64)>,
-    /// Posts of each token.
+    /// Posts by token.
     authors: BTreeMap<String, u64>,
 }
 
-/// What a server does with a post.
+/// How the server handles a post.
 #[derive(Clone, Copy, PartialEq)]
 enum Take {
     Store,
-    /// Stores it, and answers with this status.
+    /// Stores the message and answers with this status.
     StoreAndSay(u16),
-    /// Stores it, and closes the connection.
+    /// Stores the message and closes the connection.
     StoreAndClose,
-    /// Stores it, breaks all connections, and takes no new ones for a while.
+    /// Stores the message, breaks all connections and accepts no new ones for a while.
     Crash,
-    /// Stores it under the number of the one before.
+    /// Stores the message under the number of the previous one.
     StoreAsLast,
-    /// Stores it, and leaves out a number.
+    /// Stores the message after skipping a number.
     StoreAfterGap,
-    /// Stores it, and says another id.
+    /// Stores the message and answers with another id.
     StoreAndLie,
-    /// Says that it is stored.
+    /// Acknowledges the message without storing it.
     Pretend,
     Say(u16),
 }
 
-/// What a stream does with an event.
+/// How a stream delivers an event.
 #[derive(Clone, Copy, PartialEq)]
 enum Tell {
     Once,
@@ -64,11 +64,11 @@ enum Tell {
     Late,
     Misquote,
     Misdate,
-    /// It, and then the end of the stream.
+    /// Once, and then ends the stream.
     AndEnd,
 }
 
-/// Where a stream goes on that was cut.
+/// Where a stream resumes after a reconnect.
 #[derive(Clone, Copy, PartialEq)]
 enum Resume {
     Where,
@@ -76,8 +76,8 @@ enum Resume {
     FromNow,
 }
 
-/// How a server misbehaves; `post` by the message's number, from 1 on, and which try it is, `tell` by the stream's
-/// number and the event's.
+/// How a server misbehaves: `post` depends on the message's number, from 1, and the try; `tell` on the numbers
+/// of the stream and of the event.
 #[derive(Clone, Copy)]
 struct Manner {
     post: fn(u64, u64) -> Take,
@@ -92,9 +92,9 @@ struct Board {
     manner: Manner,
     state: Mutex<State>,
     news: Condvar,
-    /// As far as they were taken.
+    /// Accepted connections.
     connections: Mutex<Vec<Weak<TcpStream>>>,
-    /// So many more are dropped.
+    /// The number of further connections to drop.
     down: AtomicU64,
 }
 
@@ -147,7 +147,7 @@ impl Board {
         json
     }
 
-    /// Answers a post; false closes the connection.
+    /// Answers a post. Returns false to close the connection.
     fn post(&self, request: &Request, origin: u32, out: &mut impl Write) -> bool {
         let message: Value = serde_json::from_slice(&request.body).unwrap();
         let token = request.headers["authorization"].clone();
@@ -195,7 +195,7 @@ impl Board {
         self.down.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok()
     }
 
-    /// Where a reader is: how many of each origin.
+    /// Parses a cursor into the last number of each origin.
     fn cursor(text: &str) -> BTreeMap<u32, u64> {
         let entry = |entry: &str| {
             let (origin, seq) = entry.split_once(':')?;
@@ -209,7 +209,7 @@ impl Board {
         entries.collect::<Vec<_>>().join(",")
     }
 
-    /// One of programs, or one of pages, which says what is to be seen instead of what was written.
+    /// Serves an API stream, or a page stream, whose events carry HTML instead of the body.
     fn stream(&self, request: &Request, mut out: &TcpStream) -> std::io::Result<()> {
         let is_page = request.path.starts_with("/board/");
         let signed_in = |name: &str, begins: &str| {
@@ -273,14 +273,14 @@ impl Board {
         }
     }
 
-    /// Waits for an event that is not had, from this place on.
+    /// Waits for an event from this index on that is after the cursor `had`.
     fn next(&self, place: &mut usize, had: &BTreeMap<u32, u64>) -> (usize, Event) {
         let mut state = self.state.lock().unwrap();
         loop {
             while let Some(event) = state.events.get(*place) {
                 *place += 1;
                 if event.seq > had.get(&event.origin).copied().unwrap_or_default()
-                    // Two of one number are both told.
+                    // Two events with one number are both delivered.
                     || (self.manner.post)(0, 0) == Take::StoreAsLast
                 {
                     return (*place - 1, event.clone());
@@ -295,7 +295,7 @@ impl Board {
         state.events.iter().map(|event| (event.origin, event.seq)).collect()
     }
 
-    /// Until either side closes.
+    /// Serves a connection until either side closes it.
     fn converse(&self, stream: &TcpStream, origin: u32) {
         stream.set_nodelay(true).unwrap();
         let (mut reader, count) = (BufReader::new(stream), AtomicU64::new(0));
@@ -323,7 +323,7 @@ impl Board {
         }
     }
 
-    /// Another address of the same board, with an origin of its own.
+    /// Serves the same board on another address, with its own origin. Returns the address.
     fn serve(self: &Arc<Self>, origin: u32) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -346,7 +346,7 @@ impl Board {
     }
 }
 
-/// A chunk for each half of the text, so that nothing is where a reader would like it.
+/// Writes the text in two chunks, so that events are split across chunks.
 fn chunk(mut out: &TcpStream, text: &str) -> std::io::Result<()> {
     let (one, two) = text.split_at(text.len() / 2);
     for part in [one, two] {

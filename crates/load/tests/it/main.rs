@@ -1,4 +1,4 @@
-//! The load generator against servers on loopback that work, err, stall, lose and lie.
+//! The load generator against loopback servers that work, fail, stall, lose writes or return wrong data.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
@@ -22,7 +22,7 @@ struct Cli {
     load: LoadCommand,
 }
 
-/// What a run came to.
+/// The result of a run.
 struct Ran {
     outcome: Outcome,
     json: Value,
@@ -32,7 +32,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// A figure of the run's JSON, by its path.
+    /// Returns a figure of the run's JSON report by its path.
     fn number(&self, pointer: &str) -> f64 {
         self.json
             .pointer(pointer)
@@ -40,7 +40,7 @@ impl Ran {
             .unwrap_or_else(|| panic!("no figure {pointer} in {}", self.json))
     }
 
-    /// Several figures beneath one path.
+    /// Asserts several figures below one path.
     fn are<const N: usize>(&self, path: &str, figures: [(&str, f64); N]) {
         for (name, figure) in figures {
             self.is(&format!("{path}/{name}"), figure);
@@ -57,7 +57,7 @@ fn load(address: SocketAddr, options: &str) -> Ran {
     load_into(address, options, &["json", "html", "raw"])
 }
 
-/// As `load`, for a command that writes these files.
+/// Like `load`, for a command that writes these files.
 fn load_into(address: SocketAddr, options: &str, files: &[&str]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -88,7 +88,7 @@ fn loopback(handler: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Sock
     serve("127.0.0.1:0", handler)
 }
 
-/// A server that works, and its links.
+/// A correct server, and its links.
 fn sound() -> (SocketAddr, Arc<Links>) {
     let links = Arc::new(Links::default());
     let served = Arc::clone(&links);
@@ -115,7 +115,7 @@ fn an_error_answer_is_never_a_success() {
 }
 
 #[test]
-fn a_run_without_a_success_is_unsound() {
+fn a_run_without_a_success_fails() {
     let ran =
         load(loopback(|_| Reply::Answer(503, String::new())), "links-get --shorts gg -c 2 -n 20");
     ran.are("/total/all", [("succeeded", 0.0), ("rate_per_s", 0.0)]);
@@ -123,7 +123,7 @@ fn a_run_without_a_success_is_unsound() {
 }
 
 #[test]
-fn every_way_to_fail_has_its_name() {
+fn every_kind_of_error_has_its_name() {
     let address = loopback(|request| match request.number {
         0 => Reply::Close,
         1 => Reply::Hang,
@@ -135,10 +135,10 @@ fn every_way_to_fail_has_its_name() {
     for kind in ["reset", "timeout", "malformed answer"] {
         ran.is(&format!("/total/all/errors_by_kind/{kind}"), 1.0);
     }
-    assert!(ran.text.contains("not an HTTP/1.1 answer"), "{}", ran.text);
+    assert!(ran.text.contains("not an HTTP/1.1 response"), "{}", ran.text);
 }
 
-/// Answers at once, but for one stall of 200 ms of the whole server.
+/// A server that answers at once, except for one stall of 200 ms of the whole server.
 fn stalling() -> SocketAddr {
     let gate = Mutex::new(());
     loopback(move |request| {
@@ -161,12 +161,12 @@ fn open_loop_latency_counts_from_the_intended_time_when_the_server_stalls() {
     assert!(ran.number("/total/all/latency_ms/p99") >= 150.0, "{}", ran.text);
     assert!(ran.number("/total/all/latency_ms/max") >= 190.0, "{}", ran.text);
     assert!(ran.number("/total/pacing/queued") >= 50.0, "{}", ran.text);
-    // The client was not late: the wait for a connection is the server's doing, not pacing lag.
+    // The client was not late: the server caused the wait for a connection, so it is not pacing lag.
     assert!(ran.number("/total/pacing/lag_ms/median") < 20.0, "{}", ran.text);
 }
 
 #[test]
-fn what_could_not_be_sent_in_time_is_an_error() {
+fn a_request_that_could_not_be_sent_in_time_is_an_error() {
     let ran = load(loopback(|_| Reply::Hang), "links-put -c 2 -n 200 --rate 400 --timeout 100ms");
     ran.are("/total/all", [("count", 200.0), ("succeeded", 0.0)]);
     let (timeouts, unsent) = (
@@ -174,7 +174,7 @@ fn what_could_not_be_sent_in_time_is_an_error() {
         ran.number("/total/all/errors_by_kind/not sent"),
     );
     assert!(timeouts >= 2.0 && unsent >= 2.0, "{}", ran.text);
-    // A write that timed out may have been stored; one that was never sent was not.
+    // A write that timed out may have been stored; a write that was never sent was not.
     ran.are("/total/writes", [("unknown", timeouts), ("refused", unsent)]);
 }
 
@@ -255,7 +255,7 @@ fn an_unknown_outcome_is_never_acknowledged() {
 }
 
 #[test]
-fn reads_and_writes_are_reported_apart_and_together() {
+fn reads_and_writes_are_reported_separately_and_together() {
     let (address, links) = sound();
     let ran = load(address, "links-mixed -c 4 -n 400 --write-share 0.25 --links 10 --verify");
     let (reads, writes) = (ran.number("/total/get/succeeded"), ran.number("/total/put/succeeded"));
@@ -291,7 +291,7 @@ fn links_to_read_are_created_first_and_read_at_random() {
 const CLOSING: &[u8] = b"HTTP/1.1 307 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 #[test]
-fn a_connection_that_the_server_closes_is_dialled_again() {
+fn a_connection_that_the_server_closes_is_reopened() {
     let ran = load(loopback(|_| Reply::Last(CLOSING)), "links-get --shorts gg -c 3 -n 60");
     ran.is("/total/all/succeeded", 60.0);
     ran.is("/total/all/connect_ms/count", 57.0);
@@ -302,14 +302,14 @@ fn a_connection_that_the_server_closes_is_dialled_again() {
 }
 
 #[test]
-fn a_server_that_says_close_is_believed_even_if_it_leaves_the_connection_open() {
+fn connection_close_is_obeyed_even_if_the_server_leaves_the_connection_open() {
     let ran = load(loopback(|_| Reply::Bytes(CLOSING)), "links-get --shorts gg -c 3 -n 60");
     ran.is("/total/all/succeeded", 60.0);
     ran.is("/total/all/connect_ms/count", 57.0);
 }
 
 #[test]
-fn any_server_and_path_will_do() {
+fn any_server_and_path_can_be_measured() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&seen);
     let address = loopback(move |request| {
@@ -322,7 +322,7 @@ fn any_server_and_path_will_do() {
 }
 
 #[test]
-fn ipv6_addresses_are_spoken_to() {
+fn ipv6_addresses_work() {
     let Ok(probe) = std::net::TcpListener::bind("[::1]:0") else { return };
     drop(probe);
     let ran = load(
@@ -333,7 +333,7 @@ fn ipv6_addresses_are_spoken_to() {
 }
 
 #[test]
-fn repeated_runs_have_lines_of_their_own_and_a_spread() {
+fn repeated_runs_are_reported_one_by_one_and_with_their_spread() {
     let (address, _) = sound();
     let ran = load(address, "links-get -c 2 -n 50 --repeat 3");
     ran.is("/total/all/count", 150.0);
@@ -356,7 +356,7 @@ fn repeated_runs_have_lines_of_their_own_and_a_spread() {
 }
 
 #[test]
-fn the_raw_file_has_a_line_for_each_request_that_adds_up() {
+fn the_raw_file_has_a_consistent_line_for_each_request() {
     let (address, _) = sound();
     let ran = load(address, "links-mixed -c 3 --threads 2 -n 3000 --new-connections");
     let mut lines = ran.raw.lines();
@@ -413,7 +413,7 @@ fn every_report_has_every_figure() {
 }
 
 #[test]
-fn the_page_stands_alone_and_says_its_plots_in_words() {
+fn the_page_is_self_contained_and_its_plots_have_text_alternatives() {
     let (address, _) = sound();
     let ran = load(address, "links-mixed -c 2 -n 200");
     for outside in ["<script", "<link", "<img", "src=", "url(", "@import"] {
@@ -430,7 +430,7 @@ fn the_page_stands_alone_and_says_its_plots_in_words() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_said_in_words() {
+fn an_unreachable_server_is_reported_with_its_address() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -438,7 +438,7 @@ fn a_server_that_is_not_there_is_said_in_words() {
         Cli::try_parse_from(["load", "links-get", "--url", &format!("http://{address}")]).unwrap();
     let error = run_to(&cli.load, &mut Vec::new()).unwrap_err();
     assert!(
-        format!("{error:#}").contains(&format!("no connection to http://{address}")),
+        format!("{error:#}").contains(&format!("cannot connect to http://{address}")),
         "{error:#}"
     );
 }

@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 server on loopback whose answers, and failures, a test decides.
+//! A small HTTP/1.1 server on loopback whose responses and failures a test determines.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,15 +6,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What a client asked.
+/// A client's request.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// As they came, but their names in lower case.
+    /// The headers, their names in lower case.
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Vec<u8>,
-    /// How many requests came before it.
+    /// The number of requests before this one.
     pub(crate) number: u64,
 }
 
@@ -23,7 +23,7 @@ impl Request {
         self.method == "PUT"
     }
 
-    /// The value of `name` in the query.
+    /// Returns the value of `name` in the query, or an empty string.
     pub(crate) fn query(&self, name: &str) -> String {
         let query = self.path.split_once('?').map_or("", |parts| parts.1);
         query
@@ -34,25 +34,25 @@ impl Request {
     }
 }
 
-/// What the server does about it.
+/// How the server reacts to a request.
 pub(crate) enum Reply {
-    /// A status and a `Location`, which may be empty.
+    /// Sends a status and a `Location`, which may be empty.
     Answer(u16, String),
-    /// The connection closes without an answer.
+    /// Closes the connection without a response.
     Close,
-    /// Nothing, until the client gives up.
+    /// Sends nothing until the client gives up.
     Hang,
-    /// A status, whole lines of headers, and a body.
+    /// Sends a status, complete header lines, and a body.
     Body(u16, &'static str, Vec<u8>),
-    /// Bytes as they are.
+    /// Sends these raw bytes.
     Bytes(&'static [u8]),
-    /// The same, and the connection ends with them.
+    /// Sends these raw bytes and closes the connection.
     Last(&'static [u8]),
 }
 
 type Handler = dyn Fn(&Request) -> Reply + Send + Sync;
 
-/// Starts a server; it lives as long as the test process.
+/// Starts a server that runs until the test process ends.
 pub(crate) fn serve(
     address: &str,
     handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
@@ -70,7 +70,7 @@ pub(crate) fn serve(
     address
 }
 
-/// Until either side closes.
+/// Serves a connection until either side closes it.
 fn converse(stream: &TcpStream, handler: &Handler, count: &AtomicU64) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream);
@@ -125,7 +125,7 @@ pub(crate) fn read_request(
     Some(Request { method, path, headers, body, number: count.fetch_add(1, Ordering::SeqCst) })
 }
 
-/// The links of a server that works.
+/// The links of a correct server.
 #[derive(Default)]
 pub(crate) struct Links(Mutex<HashMap<String, String>>);
 
@@ -146,7 +146,7 @@ impl Links {
         }
     }
 
-    /// What a sound server does.
+    /// Handles a request as a correct server does.
     pub(crate) fn serve(&self, request: &Request) -> Reply {
         if request.is_put() { self.put(request) } else { self.get(request) }
     }

@@ -1,4 +1,4 @@
-//! Signing in and out on pages: cookies, other sites' pages, and what staff may do.
+//! Accounts on pages: sign-in and sign-out, cookies, cross-site requests, and what staff may do.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::{Answer, Lodge, PASSWORD, Server, between, text};
 
 const SIGN_IN: &str = "username=Ada&password=a+lift+in+the+fog";
 
-/// The name and the value of the session's cookie that an answer sets, and what else it says of it.
+/// Returns the name, value and attributes of the cookie that a response sets.
 fn set_cookie(answer: &Answer) -> (&str, &str, &str) {
     let set = answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer:?}"));
     let (pair, attributes) = set.split_once("; ").unwrap();
@@ -14,21 +14,21 @@ fn set_cookie(answer: &Answer) -> (&str, &str, &str) {
     (name, value, attributes)
 }
 
-/// Signs in on the page; the token in the cookie.
+/// Signs in on the page. Returns the token in the cookie.
 fn cookie(server: &Server, username: &str) -> String {
     let form = format!("username={username}&password={}", PASSWORD.replace(' ', "+"));
     set_cookie(&server.post("/login").form(&form).send()).1.to_owned()
 }
 
 #[test]
-fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
+fn the_session_cookie_is_http_only_and_over_tls_bound_to_the_host() {
     let (lodge, server) = Lodge::new().started();
     server.make_account("ada");
     let answer = server.post("/login").form(SIGN_IN).send();
     answer.leads_to(303, "/links");
     let (name, value, attributes) = set_cookie(&answer);
     assert_eq!(name, "lodge_session");
-    assert!(server.opens(value), "it carries the session's token");
+    assert!(server.opens(value), "the cookie holds the session token");
     let thirty_days = 30 * 24 * 60 * 60;
     let lasts = |attributes: &str| {
         let age = attributes.split("; ").find_map(|part| part.strip_prefix("Max-Age="));
@@ -52,15 +52,15 @@ fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
 }
 
 #[test]
-fn every_sign_in_makes_a_new_token_and_ends_the_one_before() {
+fn every_sign_in_creates_a_new_token_and_ends_the_previous_session() {
     let (lodge, server) = Lodge::new().started();
     server.make_account("ada");
     let planted = server.member("eve");
     let answer = server.on_page(&planted, "POST", "/login").form(SIGN_IN).send();
     let (_, first, _) = set_cookie(&answer);
-    assert_ne!(first, planted, "what was planted is not taken over");
+    assert_ne!(first, planted, "the planted token is not reused");
     assert!(server.opens(first));
-    assert!(!server.opens(&planted), "nobody is left behind on this browser");
+    assert!(!server.opens(&planted), "the previous session of this browser has ended");
     let answer = server.on_page(first, "POST", "/login").form(SIGN_IN).send();
     let (_, second, _) = set_cookie(&answer);
     assert!(second != first && server.opens(second) && !server.opens(first));
@@ -97,7 +97,7 @@ fn a_cookie_opens_pages_and_never_the_api() {
 }
 
 #[test]
-fn another_sites_page_can_do_nothing_to_an_account() {
+fn cross_site_requests_cannot_change_an_account() {
     let server = Lodge::new().start();
     server.make_account("ada");
     let token = cookie(&server, "ada");
@@ -126,7 +126,7 @@ fn another_sites_page_can_do_nothing_to_an_account() {
 }
 
 #[test]
-fn whoever_signs_in_is_led_on_to_this_site_alone() {
+fn a_sign_in_redirects_to_this_site_only() {
     let server = Lodge::new().start();
     server.make_account("ada");
     for (next, leads) in [
@@ -141,7 +141,7 @@ fn whoever_signs_in_is_led_on_to_this_site_alone() {
 }
 
 #[test]
-fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
+fn fields_are_checked_while_typing_by_the_rules_of_the_form() {
     let server = Lodge::new().start();
     server.make_account("ada");
     let check = |field: &str, value: &str| -> Value {
@@ -180,7 +180,7 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
 }
 
 #[test]
-fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
+fn a_sign_up_form_sent_twice_creates_one_account_and_signs_in_both_times() {
     let server = Lodge::new().start();
     let page = server.ask("GET", "/signup").browser().send().text();
     let id = between(&page, "name=\"form\" value=\"", "\"").unwrap();
@@ -190,7 +190,7 @@ fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
         answer.leads_to(303, "/account?welcome");
         assert!(server.opens(set_cookie(&answer).1));
     }
-    // It is not kept, so it does not tell one sending from another.
+    // The password is not stored with the form's id, so another password is not detected as another request.
     let another = form.replace("a+lift", "another+lift");
     server.post("/signup").form(&another).send().leads_to(303, "/login?next=/account");
     server
@@ -202,7 +202,7 @@ fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
 }
 
 #[test]
-fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
+fn a_sign_up_redirects_to_the_page_that_asked_for_it() {
     let server = Lodge::new().start();
     server
         .ask("GET", "/login?next=/board/lobby")
@@ -221,7 +221,7 @@ fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
 }
 
 #[test]
-fn an_account_is_told_what_stays_of_it_by_the_apps_that_there_are() {
+fn the_deletion_page_names_what_stays_in_the_apps_that_are_on() {
     let said = |apps: &str| {
         let (server, [ada]) = Lodge::new().with("LODGE_APPS", apps).start_with(["ada"]);
         let mut said = server.on_page(&ada, "GET", "/account").send().text();
@@ -240,7 +240,7 @@ fn order(server: &Server, token: &str, name: &str, form: &str) -> u16 {
     server.on_page(token, "POST", &format!("/admin/accounts/{name}")).form(form).send().status
 }
 
-/// Ada is an admin, Max a moderator, Eve a member.
+/// A server where Ada is an admin, Max a moderator, Eve and Mia members.
 fn staffed() -> (Lodge, Server) {
     let (lodge, server) = Lodge::new().started();
     for name in ["ada", "max", "eve", "mia"] {
@@ -252,7 +252,7 @@ fn staffed() -> (Lodge, Server) {
 }
 
 #[test]
-fn staff_have_a_say_over_those_below_them_alone() {
+fn staff_moderate_only_accounts_below_their_role() {
     let (_lodge, server) = staffed();
     let [ada, max, eve] = ["ada", "max", "eve"].map(|name| cookie(&server, name));
     server.on_page(&eve, "GET", "/admin/accounts").expect(403);
@@ -261,8 +261,8 @@ fn staff_have_a_say_over_those_below_them_alone() {
     assert_eq!(order(&server, &max, "max", "action=ban"), 403);
     assert_eq!(order(&server, &max, "eve", "action=set_role&role=admin"), 403);
     assert_eq!(order(&server, &max, "eve", "action=reset"), 403);
-    assert_eq!(order(&server, &ada, "ada", "action=set_role&role=member"), 403, "one is left");
-    assert_eq!(order(&server, &ada, "nobody", "action=ban"), 404);
+    assert_eq!(order(&server, &ada, "ada", "action=set_role&role=member"), 403, "the last admin");
+    assert_eq!(order(&server, &ada, "stranger", "action=ban"), 404);
     assert_eq!(order(&server, &eve, "mia", "action=take_picture"), 403);
     assert_eq!(order(&server, &max, "ada", "action=take_picture"), 403);
     assert_eq!(order(&server, &max, "max", "action=take_picture"), 403);
@@ -276,7 +276,7 @@ fn staff_have_a_say_over_those_below_them_alone() {
 }
 
 #[test]
-fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
+fn the_operator_sees_the_events_of_an_account_and_who_caused_them() {
     let (lodge, server) = staffed();
     let [eve, max] = ["eve", "max"].map(|name| cookie(&server, name));
     assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
@@ -286,11 +286,11 @@ fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
     let told: Vec<_> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
     let owner = ["signed_in\tits owner", "signed_up\tits owner"];
     assert_eq!(told, [&["unbanned\tthe command line", "banned\tmax"][..], &owner].concat());
-    assert_eq!(lodge.run(&["admin", "user", "events", "nobody"]).code, 1);
+    assert_eq!(lodge.run(&["admin", "user", "events", "stranger"]).code, 1);
 }
 
 #[test]
-fn a_session_that_has_ended_makes_no_link_without_an_owner_unasked() {
+fn an_ended_session_does_not_silently_create_a_link_without_an_owner() {
     let server = Lodge::new().start();
     server.make_account("ada");
     let ada = cookie(&server, "ada");
@@ -303,7 +303,7 @@ fn a_session_that_has_ended_makes_no_link_without_an_owner_unasked() {
 }
 
 #[test]
-fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
+fn an_admin_issues_a_code_that_resets_a_password_on_the_page() {
     let (lodge, server) = staffed();
     let ada = cookie(&server, "ada");
     let page = server.on_page(&ada, "POST", "/admin/accounts/eve").form("action=reset").send();
@@ -321,11 +321,11 @@ fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
     drop(server);
     let noted: i64 =
         lodge.query("SELECT count(*) FROM account_events WHERE kind = 'reset_issued' AND did > 0");
-    assert_eq!(noted, 1, "who gave it out is noted");
+    assert_eq!(noted, 1, "the event names the admin who issued the code");
 }
 
 #[test]
-fn the_list_is_paged_and_searched_by_the_start_of_names() {
+fn the_account_list_is_paged_and_searched_by_name_prefix() {
     let (lodge, server) = staffed();
     let ada = cookie(&server, "ada");
     let lines: Vec<String> = (0..120).map(|n| format!("guest{n:03},,,,")).collect();
@@ -348,5 +348,5 @@ fn the_list_is_paged_and_searched_by_the_start_of_names() {
     let expected: Vec<String> = (0..120).map(|n| format!("guest{n:03}")).collect();
     assert_eq!(names, expected);
     let wide = server.on_page(&ada, "GET", "/admin/accounts?search=%EF%BC%A7uest119").send();
-    assert!(wide.text().contains("guest119"), "as names are read");
+    assert!(wide.text().contains("guest119"), "names are normalised");
 }

@@ -1,4 +1,4 @@
-//! Accounts, over the JSON API.
+//! Accounts by the JSON API.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{Answer, Lodge, Server, each};
 
-/// A password that nobody tries first.
+/// A password that is not on the list of common passwords.
 pub(crate) const PASSWORD: &str = "a lift in the fog";
 
 impl Lodge {
-    /// Starts the server and signs up these members; returns their session tokens.
+    /// Starts the server and signs up these members. Returns their session tokens.
     pub(crate) fn start_with<const COUNT: usize>(
         &self,
         usernames: [&str; COUNT],
@@ -20,13 +20,13 @@ impl Lodge {
         (server, tokens)
     }
 
-    /// Makes all sessions look as if they had begun so many seconds earlier.
+    /// Moves the start of all sessions into the past by `seconds`.
     pub(crate) fn age_sessions(&self, seconds: i64) {
         let sql = "UPDATE sessions SET created_at = created_at - ?1";
         self.database().execute(sql, [seconds * 1_000]).unwrap();
     }
 
-    /// Takes the password from all accounts, as if their owners signed in by a provider alone.
+    /// Removes the passwords of all accounts, as if their owners signed in by a provider only.
     fn take_passwords(&self) {
         self.database().execute("UPDATE accounts SET password = NULL", []).unwrap();
     }
@@ -37,7 +37,7 @@ impl Server {
         self.post("/api/accounts").json(account).send()
     }
 
-    /// Makes an account with [`PASSWORD`].
+    /// Creates an account with [`PASSWORD`].
     pub(crate) fn make_account(&self, username: &str) -> Value {
         self.sign_up(&json!({ "username": username, "password": PASSWORD })).expect(201).json()
     }
@@ -47,35 +47,35 @@ impl Server {
         self.post("/api/session").json(json!({ "username": username, "password": password })).send()
     }
 
-    /// Signs in with [`PASSWORD`]; the token.
+    /// Signs in with [`PASSWORD`]. Returns the token.
     pub(crate) fn token(&self, username: &str) -> String {
         self.sign_in(username, PASSWORD).expect(200).json()["token"].as_str().unwrap().to_owned()
     }
 
-    /// Makes an account with [`PASSWORD`], and signs in; the token.
+    /// Creates an account with [`PASSWORD`] and signs in. Returns the token.
     pub(crate) fn member(&self, username: &str) -> String {
         self.make_account(username);
         self.token(username)
     }
 
-    /// The same for some, in their order.
+    /// Creates accounts and signs in. Returns the tokens in the order of the names.
     pub(crate) fn members<const COUNT: usize>(&self, usernames: [&str; COUNT]) -> [String; COUNT] {
         usernames.map(|username| self.member(username))
     }
 
-    /// Sends a request without a body in the name of a token's holder.
+    /// Sends a request without a body, with a token.
     pub(crate) fn call(&self, token: &str, method: &str, path: &str) -> Answer {
         self.ask(method, path).bearer(token).send()
     }
 
-    /// Whether a token opens anything.
+    /// Returns whether a session token is valid.
     pub(crate) fn opens(&self, token: &str) -> bool {
         let status = self.call(token, "GET", "/api/me").status;
         assert!(matches!(status, 200 | 401), "{status}");
         status == 200
     }
 
-    /// Deletes an account with [`PASSWORD`]; the answer's status.
+    /// Deletes an account with [`PASSWORD`]. Returns the response's status.
     pub(crate) fn delete_account(&self, token: &str) -> u16 {
         self.delete("/api/me").bearer(token).json(json!({ "current": PASSWORD })).send().status
     }
@@ -86,7 +86,7 @@ fn sessions(server: &Server, token: &str) -> Vec<Value> {
 }
 
 #[test]
-fn an_account_is_its_owners_from_sign_up_to_deletion() {
+fn an_account_works_from_sign_up_to_deletion() {
     let server = Lodge::new().start();
     let account = json!({ "username": "Ada", "password": PASSWORD, "nickname": "Ada L. ♥",
         "email": "ada@example.org" });
@@ -120,11 +120,11 @@ fn an_account_is_its_owners_from_sign_up_to_deletion() {
     assert_eq!(server.get("/api/users/ada").status, 404);
     assert_eq!(server.sign_in("ada", PASSWORD).status, 401);
     let again = server.sign_up(&json!({ "username": "ada", "password": PASSWORD }));
-    assert_eq!(again.status, 409, "its name is nobody's for a while");
+    assert_eq!(again.status, 409, "the name is reserved for a while");
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_its_field_named() {
+fn an_invalid_sign_up_is_refused_with_the_field() {
     let server = Lodge::new().start();
     let good = json!({ "username": "ada", "password": PASSWORD });
     for (field, value) in [
@@ -165,13 +165,13 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     let lodge_2 = Lodge::new();
     let server_2 = lodge_2.start();
     server_2.post("/api/accounts").once("key-1").json(&other_password).expect(201);
-    assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "nothing of the password is kept there");
+    assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "it is independent of the password");
     let other = json!({ "username": "grace", "password": PASSWORD });
     ask.json(&other).expect(422);
 }
 
 #[test]
-fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
+fn the_stored_outcome_of_a_sign_up_is_deleted_with_the_account() {
     let (lodge, server) = Lodge::new().started();
     let account = json!({ "username": "ada", "password": PASSWORD, "nickname": "Ada L.",
         "email": "ada@example.org" });
@@ -181,7 +181,7 @@ fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
     let edit = json!({ "nickname": "Lady Ada", "email": null });
     let edited = server.patch("/api/me").bearer(&token).json(&edit).send().json();
     let again = ask();
-    assert_eq!((again.status, again.json()), (201, edited), "as it is now");
+    assert_eq!((again.status, again.json()), (201, edited), "the account's current state");
     assert_eq!(server.delete_account(&token), 204);
     ask().expect(410);
     let outcome: String = lodge.query("SELECT outcome FROM outcomes WHERE app = 1");
@@ -189,7 +189,7 @@ fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
 }
 
 #[test]
-fn two_hundred_sign_ups_for_one_name_make_one_account() {
+fn two_hundred_sign_ups_for_one_name_create_one_account() {
     let server = Lodge::new().start();
     let account = json!({ "username": "ada", "password": PASSWORD });
     let mut statuses = BTreeMap::new();
@@ -201,7 +201,7 @@ fn two_hundred_sign_ups_for_one_name_make_one_account() {
 }
 
 #[test]
-fn a_session_lives_through_a_crash_and_ends_where_it_is_ended() {
+fn a_session_survives_a_crash_and_can_be_ended_from_another() {
     let server = Lodge::new().start();
     server.make_account("ada");
     server.make_account("grace");
@@ -213,7 +213,7 @@ fn a_session_lives_through_a_crash_and_ends_where_it_is_ended() {
     let current: Vec<_> = listed.iter().map(|session| &session["current"]).collect();
     assert_eq!(current, [false, true], "newest first");
     let second = format!("/api/me/sessions/{}", listed[0]["id"].as_str().unwrap());
-    assert_eq!(server.call(&graces, "DELETE", &second).status, 404, "not hers");
+    assert_eq!(server.call(&graces, "DELETE", &second).status, 404, "not her session");
     assert!(server.opens(&two));
     assert_eq!(server.call(&one, "DELETE", &second).status, 204);
     assert!(server.opens(&one) && !server.opens(&two));
@@ -255,7 +255,7 @@ fn a_password_change_ends_the_other_sessions() {
 }
 
 #[test]
-fn a_session_alone_gives_an_account_no_password() {
+fn a_session_alone_cannot_set_a_first_password() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     server.lodge.take_passwords();
     let set = || {
@@ -271,7 +271,7 @@ fn a_session_alone_gives_an_account_no_password() {
 }
 
 #[test]
-fn a_session_alone_deletes_no_account() {
+fn a_session_alone_cannot_delete_an_account() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     let delete = |wish: &Value| server.delete("/api/me").bearer(&token).json(wish).send().status;
     let on_page =
@@ -297,7 +297,7 @@ fn a_session_alone_deletes_no_account() {
 }
 
 #[test]
-fn a_password_said_again_is_counted_where_it_is_said() {
+fn failed_reauthentication_is_limited_per_address() {
     let (server, [token]) =
         Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start_with(["ada"]);
     let change = |address: &str, current: &str| {
@@ -319,7 +319,7 @@ fn ten_failures_from_an_address_lock_it_out_of_the_name() {
         let who = json!({ "username": name, "password": password });
         server.post("/api/session").from(address).json(&who).send()
     };
-    for name in ["ada", "nobody"] {
+    for name in ["ada", "stranger"] {
         for _ in 0..10 {
             assert_eq!(from("192.0.2.1", name, "a guess").status, 401);
         }
@@ -330,7 +330,7 @@ fn ten_failures_from_an_address_lock_it_out_of_the_name() {
 }
 
 #[test]
-fn an_address_tries_so_many_passwords_a_minute_whatever_the_names() {
+fn sign_in_attempts_are_limited_per_address_across_names() {
     let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").start();
     let from = |address: &str, path: &str, body: &Value| {
         server.post(path).from(address).json(body).send().status
@@ -347,7 +347,7 @@ fn an_address_tries_so_many_passwords_a_minute_whatever_the_names() {
 }
 
 #[test]
-fn a_refusal_tells_nothing_of_a_name() {
+fn a_refused_sign_in_does_not_reveal_whether_the_name_exists() {
     let (lodge, server) = Lodge::new().started();
     for name in ["ada", "banned"] {
         server.make_account(name);
@@ -361,13 +361,13 @@ fn a_refusal_tells_nothing_of_a_name() {
         answer
     };
     let known = plain("ada");
-    for name in ["nobody", "banned", "provided", "a b", "", "\u{202e}"] {
+    for name in ["stranger", "banned", "provided", "a b", "", "\u{202e}"] {
         assert_eq!(plain(name), known, "{name:?}");
     }
 }
 
 #[test]
-fn links_belong_to_whoever_was_signed_in() {
+fn links_belong_to_the_account_that_created_them() {
     let (server, [adas, graces]) = Lodge::new().start_with(["ada", "grace"]);
     let key = server.lodge.key("one");
     let create = |owner: &str, short: &str| {
@@ -376,7 +376,7 @@ fn links_belong_to_whoever_was_signed_in() {
     };
     create(&adas, "adas");
     create(&graces, "graces");
-    // Its number is the number of an account, too.
+    // The key's id is also the id of an account.
     create(&key, "keys");
     let shorts = |owner: &str, query: &str| {
         let page = server.call(owner, "GET", &format!("/api/links{query}")).json();
@@ -399,7 +399,7 @@ fn links_belong_to_whoever_was_signed_in() {
 }
 
 #[test]
-fn whoever_is_not_signed_in_is_nobody() {
+fn requests_without_a_valid_session_are_refused() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     let last = if token.ends_with('A') { "E" } else { "A" };
     let forged = format!("{}{last}", &token[..token.len() - 1]);
@@ -441,7 +441,7 @@ fn neither_a_password_nor_a_token_is_stored_or_logged() {
 }
 
 #[test]
-fn each_app_alone_has_no_trace_of_the_other() {
+fn each_app_alone_has_no_trace_of_the_others() {
     let server = Lodge::new().with("LODGE_APPS", "accounts").start();
     server.make_account("ada");
     assert!(server.opens(&server.token("ada")));
@@ -457,7 +457,7 @@ fn each_app_alone_has_no_trace_of_the_other() {
     server.get("/").leads_to(303, "/account");
     server.get("/account").leads_to(303, "/login?next=/account");
     let page = server.get("/login").text();
-    assert!(!page.contains("/links") && !page.contains("/rides"), "no trace of the others");
+    assert!(!page.contains("/links") && !page.contains("/rides"), "no trace of the other apps");
     assert_eq!(server.get("/rides").status, 404);
     drop(server);
 
@@ -482,7 +482,7 @@ fn each_app_alone_has_no_trace_of_the_other() {
         }
     }
     assert!(server.get("/").text().contains("All resorts"));
-    assert_eq!(server.get("/login").status, 404, "nobody signs in for rides");
+    assert_eq!(server.get("/login").status, 404, "rides need no accounts");
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/rides"].is_object());
     assert!(paths.get("/api/links").is_none() && paths.get("/api/me").is_none());

@@ -1,4 +1,4 @@
-//! The JSON API, link by link.
+//! Links by the JSON API.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn create(server: &Server, link: &Value) -> Answer {
 }
 
 #[test]
-fn creating_answers_with_the_link_where_it_is_and_its_key() {
+fn creating_a_link_returns_it_with_its_location_and_key() {
     let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     let answer = create(
         &server,
@@ -27,7 +27,7 @@ fn creating_answers_with_the_link_where_it_is_and_its_key() {
     let read = server.manage(&link, "GET").send();
     let mut expected = link.clone();
     expected.as_object_mut().unwrap().remove("manage_key");
-    assert_eq!(read.json(), expected, "all but the key, which is told once");
+    assert_eq!(read.json(), expected, "all but the key, which is returned once");
     assert_eq!(create(&server, &json!({ "target": "x.org", "short": "gg" })).status, 409);
 }
 
@@ -44,7 +44,7 @@ fn generated_shorts_are_short_and_all_different() {
 }
 
 #[test]
-fn patch_changes_what_it_names_and_null_takes_away() {
+fn patch_changes_the_given_fields_and_null_removes_them() {
     let server = Lodge::new().start();
     let link = server
         .create(&json!({ "target": "example.org", "short": "gg", "tags": ["a"], "max_clicks": 5,
@@ -64,7 +64,7 @@ fn patch_changes_what_it_names_and_null_takes_away() {
 }
 
 #[test]
-fn a_change_meant_for_another_version_is_refused() {
+fn a_change_with_another_version_is_refused() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let send = |method: &str, version: &str| {
@@ -81,7 +81,7 @@ fn a_change_meant_for_another_version_is_refused() {
 }
 
 #[test]
-fn a_new_manage_key_makes_the_old_one_useless() {
+fn a_new_manage_key_invalidates_the_old_one() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let renew = server.manage(&link, "PATCH").json(json!({ "new_manage_key": true }));
@@ -130,11 +130,11 @@ fn the_qr_code_is_an_svg_of_the_short_url() {
     let answer = server.get("/api/links/gg/qr.svg");
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/svg+xml")));
     assert!(answer.text().starts_with("<svg ") && answer.text().ends_with("</svg>"));
-    assert_eq!(server.get("/api/links/nobody/qr.svg").status, 404);
+    assert_eq!(server.get("/api/links/unknown/qr.svg").status, 404);
 }
 
 #[test]
-fn the_description_of_the_api_is_served_and_names_this_deployment() {
+fn the_openapi_document_is_served_with_this_deployments_url() {
     let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     let document = server.get("/api/openapi.json").json();
     assert!(document["openapi"].as_str().unwrap().starts_with("3."));

@@ -1,10 +1,10 @@
-//! The page that describes the API: what it prints can be copied.
+//! The API documentation page: its examples work when copied.
 
 use serde_json::json;
 
 use crate::{Answer, Lodge, Server, rides_batches::answered};
 
-/// A `curl` as the page prints it.
+/// A `curl` command as the page prints it.
 #[derive(Debug)]
 struct Command {
     method: String,
@@ -14,7 +14,7 @@ struct Command {
 }
 
 impl Command {
-    /// Reads one as a shell would.
+    /// Parses a command as a shell does.
     fn read(printed: &str) -> Self {
         let (command, lines) = printed.split_once(" @- <<'END'\n").unwrap_or((printed, ""));
         let mut read = Self {
@@ -51,8 +51,7 @@ impl Command {
         self.headers.iter().any(|(name, _)| name == "Authorization")
     }
 
-    /// Sends it with a key in the place of the one that is left open; of what has no end, only the beginning
-    /// is read.
+    /// Runs the command with `key` in place of the placeholder. Reads only the head of an endless response.
     fn run(&self, server: &Server, key: &str) -> Answer {
         let mut ask = server.ask(&self.method, self.path(server)).body(self.body.clone());
         for (name, value) in &self.headers {
@@ -76,14 +75,14 @@ fn printed(server: &Server) -> Vec<Command> {
 }
 
 #[test]
-fn every_get_that_the_page_prints_runs_as_it_is_copied() {
+fn every_get_example_on_the_page_runs_as_copied() {
     let server = Lodge::new().start();
     server.ride([1, 2025, 1, 7], 217, 21);
     server.make_account("ann");
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let mut ran = 0;
     for command in printed(&server) {
-        // What a picture is called nobody knows before it is there.
+        // The name of a picture is not known in advance.
         let is_open = command.method == "GET" && !command.needs_key();
         if is_open && !command.url.contains("/-/pictures/") {
             let answer = command.run(&server, "");
@@ -95,7 +94,7 @@ fn every_get_that_the_page_prints_runs_as_it_is_copied() {
 }
 
 #[test]
-fn every_example_of_rides_alone_runs_with_a_gates_key() {
+fn every_example_of_rides_alone_runs_with_a_gate_key() {
     let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     let key = lodge.gate("north", &[]);
     server.ride([1, 2025, 1, 7], 217, 21);
@@ -110,7 +109,7 @@ fn every_example_of_rides_alone_runs_with_a_gates_key() {
 }
 
 #[test]
-fn a_batch_with_a_void_is_shown_as_it_is_sent() {
+fn the_example_batch_with_a_void_runs_as_copied() {
     let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     let key = lodge.gate("north", &[]);
     let commands = printed(&server);
@@ -119,5 +118,5 @@ fn a_batch_with_a_void_is_shown_as_it_is_sent() {
     assert_eq!((answer.status, lines.len()), (200, 3), "{answer:?}");
     assert!(lines.iter().all(|line| line["status"] == 201), "{lines:?}");
     let day = server.get("/skiers/1/seasons/2025/days/1/skiers/7").json();
-    assert_eq!(day, 210, "one of the two rides was none");
+    assert_eq!(day, 210, "one of the two rides was voided");
 }

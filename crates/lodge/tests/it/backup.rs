@@ -1,4 +1,4 @@
-//! Backups, while everything goes on, and their way back.
+//! Backups of a running server, and their restore.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -9,11 +9,11 @@ use serde_json::json;
 
 use crate::{Lodge, eventually_true, text};
 
-/// One that stands nowhere by chance.
+/// A text that occurs nowhere else in the database.
 const SHORT: &str = "kept-through-thick-and-thin";
 
 #[test]
-fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
+fn a_backup_during_writes_contains_everything_acknowledged_before() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "mine" }));
     let api_key = lodge.key("me");
@@ -36,32 +36,32 @@ fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
                 }
             });
         }
-        eventually_true("writes go on", || written.load(Ordering::SeqCst) > 100);
+        eventually_true("writes continue", || written.load(Ordering::SeqCst) > 100);
         let before = written.load(Ordering::SeqCst);
         lodge.run(&["admin", "backup", text(&file)]).prints("backed up");
-        eventually_true("writes go on", || written.load(Ordering::SeqCst) > before + 50);
+        eventually_true("writes continue", || written.load(Ordering::SeqCst) > before + 50);
         done.store(true, Ordering::SeqCst);
         before
     });
-    assert_eq!(lodge.run(&["admin", "backup", text(&file)]).code, 1, "it overwrites nothing");
+    assert_eq!(lodge.run(&["admin", "backup", text(&file)]).code, 1, "a backup overwrites no file");
     server.kill();
 
     let other = Lodge::new();
     let said = other.admin(&["restore", text(&file)]);
-    assert!(!said.contains("is kept as"), "there was nothing: {said}");
+    assert!(!said.contains("is kept as"), "there was no database to keep: {said}");
     let server = other.start();
     let stored = server.links_stored();
     assert!(stored >= before + 2, "{stored} of {before}");
-    assert!(stored < written.into_inner() + 2, "the backup is of its own time");
+    assert!(stored < written.into_inner() + 2, "the backup has no later writes");
     assert_eq!(server.get("/w0-0").location(), Some("https://example.org/0"));
     let edit = server.manage(&link, "PATCH").json(json!({ "target": "example.com" }));
-    assert_eq!(edit.send().status, 200, "manage keys still open");
+    assert_eq!(edit.send().status, 200, "manage keys are still valid");
     let list = server.ask("GET", "/api/links").bearer(&api_key).send().json();
-    assert_eq!(list["links"][0]["short"], "owned", "API keys still open");
+    assert_eq!(list["links"][0]["short"], "owned", "API keys are still valid");
 }
 
 #[test]
-fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
+fn a_restore_keeps_the_replaced_database_and_refuses_an_invalid_backup() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": SHORT }));
     let file = lodge.file("backup.db");
@@ -92,14 +92,14 @@ fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
 }
 
 #[test]
-fn a_restore_that_cannot_be_says_why_once_and_makes_no_folder() {
+fn a_failed_restore_reports_one_error_and_creates_no_folder() {
     let lodge = Lodge::new();
     let ran = lodge.run(&["admin", "restore", text(&lodge.file("missing.db"))]).expect(1);
     assert_eq!(ran.err.matches("No such file").count(), 1, "{}", ran.err);
     assert!(ran.err.contains("missing.db") && !lodge.data().exists(), "{}", ran.err);
 }
 
-/// Changes one of the two places where the short stands: the table and its index differ.
+/// Changes one of the short's two occurrences, so that the table and its index differ.
 fn differ(file: &mut [u8]) {
     let at = file.windows(SHORT.len()).rposition(|window| window == SHORT.as_bytes()).unwrap();
     file[at] = b'x';
@@ -116,18 +116,18 @@ fn administration_works_with_and_without_a_server() {
     let lodge = Lodge::new();
     lodge.run(&["admin", "key", "list"]).fails("there is no data folder");
     lodge.start().stop();
-    let key = lodge.key("made while nobody serves");
+    let key = lodge.key("made without a server");
     let server = lodge.start();
-    let other = lodge.key("made while one serves");
+    let other = lodge.key("made with a server");
     for key in [&key, &other] {
         server.ask("GET", "/api/links").bearer(key).expect(200);
     }
-    let taken = lodge.run(&["admin", "key", "create", "made while one serves"]).expect(1);
+    let taken = lodge.run(&["admin", "key", "create", "made with a server"]).expect(1);
     assert!(!taken.err.contains("panicked"), "{}", taken.err);
-    assert_eq!(lodge.run(&["admin", "key", "revoke", "nobody"]).code, 1);
+    assert_eq!(lodge.run(&["admin", "key", "revoke", "unknown"]).code, 1);
     server.kill();
-    // The socket of a server that was killed leads nowhere.
+    // The killed server left its socket behind, which refuses connections.
     let listed = lodge.admin(&["key", "list"]);
     assert_eq!(listed.lines().count(), 2, "{listed}");
-    assert!(!listed.contains(&key) && !listed.contains(&other), "a key's token is told once");
+    assert!(!listed.contains(&key) && !listed.contains(&other), "a key's token is printed once");
 }

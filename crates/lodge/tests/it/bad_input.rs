@@ -1,10 +1,10 @@
-//! Bad input is refused with what and why, and nothing of it is stored.
+//! Bad input is refused with the field and the reason, and nothing is stored.
 
 use serde_json::{Value, json};
 
 use crate::{Answer, Ask, Lodge, Server, Wire};
 
-/// What every refusal is: problem details that name the field and the request.
+/// Asserts problem details that name the field and the request, without internals.
 fn is_problem(answer: &Answer, status: u16, field: &str, what: &str) {
     assert_eq!(answer.status, status, "{what}: {answer:?}");
     assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{what}");
@@ -25,7 +25,7 @@ fn nine_kilobytes() -> String {
     format!("https://example.org/{}", "x".repeat(9 * 1024))
 }
 
-/// Targets that are none, as JSON says them.
+/// Invalid targets.
 fn bad_targets() -> Vec<String> {
     let mut targets: Vec<String> = [
         "",
@@ -61,7 +61,7 @@ fn bad_targets() -> Vec<String> {
     targets
 }
 
-/// Shorts that are none.
+/// Invalid shorts.
 fn bad_shorts() -> Vec<String> {
     let mut shorts: Vec<String> = [
         "",
@@ -204,7 +204,7 @@ fn bad_values_of_the_other_fields_are_refused_by_name() {
 }
 
 #[test]
-fn what_is_not_the_json_that_belongs_here_is_refused() {
+fn malformed_or_unexpected_json_is_refused() {
     let server = Lodge::new().start();
     let post = |path: &str, kind: &str, body: &[u8]| {
         server.post(path).header("Content-Type", kind).body(body).send()
@@ -258,7 +258,7 @@ fn a_link_to_itself_is_refused() {
         format!("http://{here}/gg"),
         format!("{here}/other"),
     ] {
-        // Without a scheme it is https, on another port than ours, and still this host and port.
+        // A target without a scheme becomes https, but names this server's host and port all the same.
         is_problem(&create(&server, &json!({ "target": target })), 400, "target", &target);
         let put = server.put(&format!("/?short=gg&long={target}")).send();
         is_problem(&put, 400, "long", &target);
@@ -271,7 +271,7 @@ fn a_link_to_itself_is_refused() {
 }
 
 #[test]
-fn a_request_that_is_no_http_is_refused_and_the_connection_closed() {
+fn a_malformed_http_request_is_refused_and_the_connection_closed() {
     let server = Lodge::new().start();
     for bytes in [
         &b"PUT /?short=gg&long=https://example.org/\x01 HTTP/1.1\r\nHost: x\r\n\r\n"[..],
@@ -289,7 +289,7 @@ fn a_request_that_is_no_http_is_refused_and_the_connection_closed() {
         let what = String::from_utf8_lossy(bytes).into_owned();
         let mut wire = server.send_raw(bytes);
         wire.finish();
-        // The server may close without a word; what it says must be a refusal.
+        // The server may close without a response; a response must be a refusal.
         if let Ok(answer) = wire.read() {
             assert!((400..500).contains(&answer.status), "{what}: {answer:?}");
         }
@@ -305,19 +305,19 @@ fn a_request_that_is_no_http_is_refused_and_the_connection_closed() {
 }
 
 #[test]
-fn what_is_not_there_or_cannot_be_done_is_said_in_the_callers_form() {
+fn unknown_paths_and_methods_are_answered_in_the_callers_format() {
     let server = Lodge::new().start();
     for path in [
-        "/nobody",
-        "/nobody+",
+        "/unknown",
+        "/unknown+",
         "/a/b/c",
         "/api/nope",
-        "/api/links/nobody",
+        "/api/links/unknown",
         "/assets/x",
         "/%ff",
         "/links/%ff",
         "/api/links/%ff",
-        "/links/nobody/stats",
+        "/links/unknown/stats",
         "/%2e%2e",
         "/a%2fb",
     ] {
@@ -337,10 +337,10 @@ fn what_is_not_there_or_cannot_be_done_is_said_in_the_callers_form() {
 }
 
 #[test]
-fn a_browser_gets_a_page_that_says_what_is_wrong() {
+fn a_browser_gets_an_error_page() {
     let server = Lodge::new().start();
     for (method, path, form, status) in [
-        ("GET", "/nobody", "", 404),
+        ("GET", "/unknown", "", 404),
         ("GET", "/%ff", "", 404),
         ("GET", "/a/b/c", "", 404),
         ("DELETE", "/gg", "", 405),
@@ -356,7 +356,7 @@ fn a_browser_gets_a_page_that_says_what_is_wrong() {
             assert!(!page.contains(internal), "{internal}: {page}");
         }
     }
-    // A form is shown again, with what was typed, beside what is wrong.
+    // The form is shown again with the typed values and the errors.
     for (form, typed) in [
         ("target=javascript:alert(1)&short=a/b", "javascript:alert(1)"),
         ("target=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "&#34;&#62;&#60;script"),
@@ -369,7 +369,7 @@ fn a_browser_gets_a_page_that_says_what_is_wrong() {
 }
 
 #[test]
-fn hostile_queries_and_cookies_of_pages_are_answered_as_pages() {
+fn hostile_queries_and_cookies_are_answered_with_pages() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     let signed_in = server.post("/login").form(&format!("api_key={key}")).send();
@@ -393,7 +393,7 @@ fn hostile_queries_and_cookies_of_pages_are_answered_as_pages() {
 }
 
 #[test]
-fn a_callers_host_header_is_never_shown_as_it_is() {
+fn a_clients_host_header_is_never_shown_unescaped() {
     let server = Lodge::new().start();
     let ask = Ask::new(server.address, "GET", "/").header("Host", "\"><script>x</script>").send();
     assert!(ask.status == 400 || !ask.text().contains("<script>x"), "{}", ask.text());

@@ -1,4 +1,4 @@
-//! Hosts to which no link may lead.
+//! The blocklist of hosts that links must not target.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -6,18 +6,18 @@ use serde_json::json;
 use crate::{Lodge, eventually_true, text};
 
 #[test]
-fn a_blocked_host_is_neither_linked_to_nor_followed_and_the_list_is_reloaded() {
+fn links_to_a_blocked_host_are_refused_and_the_blocklist_is_reloaded() {
     let lodge = Lodge::new();
     let list = lodge.write("blocked.txt", "# none yet\n");
     let path = text(&list).to_owned();
     let (lodge, server) = lodge.with("LODGE_LINKS_BLOCKLIST", &path).started();
     server.create(&json!({ "target": "https://www.evil.example/x", "short": "bad" }));
     server.create(&json!({ "target": "https://good.example/", "short": "good" }));
-    assert_eq!(server.get("/bad").status, 307, "and it is in memory now");
+    assert_eq!(server.get("/bad").status, 307, "the link is cached now");
 
     std::fs::write(&list, "evil.example # why\n").unwrap();
     server.signal(Signal::HUP);
-    eventually_true("the list is read again", || server.get("/bad").status == 410);
+    eventually_true("the list is reloaded", || server.get("/bad").status == 410);
     for path in ["/bad", "/bad+", "/api/links/bad"] {
         let answer = server.get(path);
         assert_eq!((answer.status, answer.location()), (410, None), "{path}");
@@ -34,9 +34,11 @@ fn a_blocked_host_is_neither_linked_to_nor_followed_and_the_list_is_reloaded() {
 
     std::fs::remove_file(&list).unwrap();
     server.signal(Signal::HUP);
-    eventually_true("it says so", || server.log().contains("the previous blocklist stays in use"));
+    eventually_true("it is logged", || {
+        server.log().contains("the previous blocklist stays in use")
+    });
     assert_eq!(server.get("/bad").status, 410);
     std::fs::write(&list, "").unwrap();
     server.signal(Signal::HUP);
-    eventually_true("the host is free again", || server.get("/bad").status == 307);
+    eventually_true("the host is no longer blocked", || server.get("/bad").status == 307);
 }

@@ -1,21 +1,21 @@
-//! The message board by its JSON API: what is written, read, changed, hidden, and by whom.
+//! The message board by its JSON API: posting, reading, editing, moderation and permissions.
 
 use serde_json::{Value, json};
 
 use crate::{Answer, Ask, Lodge, Server, each, eventually_true, holds};
 
-/// A server with the board.
+/// An installation without the limit on posts.
 pub(crate) fn lodge() -> Lodge {
-    // What is sent by these tests is more than one person types.
+    // These tests post more than the default limit allows.
     Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0")
 }
 
 impl Server {
-    /// Signs up a moderator of the board; returns the session token.
+    /// Signs up a moderator of the board. Returns the session token.
     pub(crate) fn moderator(&self, username: &str) -> String {
         let token = self.member(username);
         self.lodge.admin(&["user", "role", username, "moderator"]);
-        eventually_true("the role is known", || {
+        eventually_true("the role is in effect", || {
             self.board_status(&token, "GET", "/-/reports") == 200
         });
         token
@@ -26,23 +26,23 @@ impl Server {
         self.ask(method, &format!("/api/board{path}")).bearer(token)
     }
 
-    /// Reads something of the board, which must be there.
+    /// Reads a resource of the board, which must exist.
     pub(crate) fn read_board(&self, token: &str, path: &str) -> Value {
         self.board(token, "GET", path).expect(200).json()
     }
 
-    /// The status with which a request without a body is answered.
+    /// Returns the status of a request without a body.
     pub(crate) fn board_status(&self, token: &str, method: &str, path: &str) -> u16 {
         self.board(token, method, path).send().status
     }
 
-    /// Writes to the lobby.
+    /// Posts a message to the lobby.
     pub(crate) fn send_message(&self, token: &str, client_id: &str, body: &str) -> Answer {
         let message = json!({ "client_id": client_id, "body": body });
         self.board(token, "POST", "/lobby/messages").json(message).send()
     }
 
-    /// The same, which must work; the message's id.
+    /// Posts a message to the lobby, which must succeed. Returns the message's id.
     pub(crate) fn posted(&self, token: &str, client_id: &str, body: &str) -> String {
         let event = self.send_message(token, client_id, body).expect(201).json();
         event["id"].as_str().unwrap().to_owned()
@@ -64,7 +64,7 @@ fn a_message_is_stored_once_under_its_client_id() {
     let again = server.send_message(&ada, "one", "Fresh\nsnow!");
     assert_eq!((again.status, again.json()), (200, event.clone()));
     server.send_message(&ada, "one", "Ice").is_about(422, "client_id");
-    // Another person's id is another.
+    // Client ids are scoped to the author.
     server.posted(&bob, "one", "Ice");
     assert_eq!(bodies(&server.read_board(&ada, "/lobby/messages")), ["Fresh\nsnow!", "Ice"]);
     let server = server.restart_after_kill();
@@ -73,7 +73,7 @@ fn a_message_is_stored_once_under_its_client_id() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused_by_name() {
+fn an_invalid_message_is_refused_with_the_field() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let send = |message: &Value| server.board(&ada, "POST", "/lobby/messages").json(message).send();
     let long = "⛷".repeat(2_001);
@@ -92,7 +92,7 @@ fn what_cannot_be_written_is_refused_by_name() {
     let answers_nothing = json!({ "client_id": "a", "body": "a", "reply_to": "7:1" });
     assert_eq!(send(&answers_nothing).status, 404);
     assert_eq!(send(&json!({ "client_id": "a", "body": "a".repeat(40_000) })).status, 413);
-    // 2,000 characters fit, also where each is written as twelve.
+    // 2,000 characters are accepted even if each is escaped as twelve.
     let escaped = format!(r#"{{"client_id":"b","body":"{}"}}"#, "\\ud83d\\ude00".repeat(2_000));
     let ask_escaped = server.board(&ada, "POST", "/lobby/messages");
     ask_escaped.header("Content-Type", "application/json").body(escaped).expect(201);
@@ -106,7 +106,7 @@ fn what_cannot_be_written_is_refused_by_name() {
 }
 
 #[test]
-fn nobody_reads_or_writes_without_being_signed_in() {
+fn the_board_cannot_be_read_or_written_without_signing_in() {
     let server = lodge().start();
     let paths =
         ["", "/lobby/messages", "/lobby/events", "/lobby/stream", "/lobby/people", "/-/unread"];
@@ -121,7 +121,7 @@ fn nobody_reads_or_writes_without_being_signed_in() {
 }
 
 #[test]
-fn events_are_numbered_without_a_gap_and_read_both_ways() {
+fn events_are_numbered_without_gaps_and_read_in_both_directions() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     for number in 0..25 {
         server.posted(&ada, &number.to_string(), &format!("message {number}"));
@@ -170,7 +170,7 @@ fn events_are_numbered_without_a_gap_and_read_both_ways() {
 }
 
 #[test]
-fn nobody_changes_what_somebody_else_wrote() {
+fn only_the_author_changes_a_message() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let mod_token = server.moderator("meg");
     let id = server.posted(&ada, "a", "mine");
@@ -185,7 +185,7 @@ fn nobody_changes_what_somebody_else_wrote() {
     assert_eq!(server.read_board(&bob, &path)["body"], "mine");
     let edited = edit(&ada, "mine, still");
     assert_eq!((edited.status, &edited.json()["target"]), (200, &json!(id)), "{edited:?}");
-    assert_eq!(edit(&ada, "mine, still").status, 204, "it says so already");
+    assert_eq!(edit(&ada, "mine, still").status, 204, "an edit without a change");
     let message = server.read_board(&bob, &path);
     assert_eq!(message["body"], "mine, still");
     assert!(message["edited_at"].is_string());
@@ -199,7 +199,7 @@ fn nobody_changes_what_somebody_else_wrote() {
 }
 
 #[test]
-fn what_is_hidden_or_deleted_is_told_to_nobody_who_may_not_read_it() {
+fn hidden_and_deleted_text_is_never_sent_to_members() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let meg = server.moderator("meg");
     let (hidden, deleted) =
@@ -209,8 +209,8 @@ fn what_is_hidden_or_deleted_is_told_to_nobody_who_may_not_read_it() {
         .json(json!({ "body": "secret three" }))
         .send();
     let hide = format!("/lobby/messages/{hidden}/hidden");
-    assert_eq!(server.board_status(&bob, "PUT", &hide), 403, "staff alone hide");
-    assert_eq!(server.board_status(&ada, "PUT", &hide), 403, "and nobody their own");
+    assert_eq!(server.board_status(&bob, "PUT", &hide), 403, "only staff hide");
+    assert_eq!(server.board_status(&ada, "PUT", &hide), 403, "not even the author");
     assert_eq!(server.board_status(&meg, "PUT", &hide), 200);
     assert_eq!(server.board_status(&meg, "PUT", &hide), 204);
     assert_eq!(server.board_status(&ada, "DELETE", &format!("/lobby/messages/{deleted}")), 200);
@@ -219,7 +219,7 @@ fn what_is_hidden_or_deleted_is_told_to_nobody_who_may_not_read_it() {
         assert!(answer.status == 200 && !answer.text().contains("secret"), "{path}: {answer:?}");
     }
     let events = server.read_board(&bob, "/lobby/events");
-    assert_eq!(events["events"].as_array().unwrap().len(), 5, "each keeps its place: {events}");
+    assert_eq!(events["events"].as_array().unwrap().len(), 5, "placeholders stay: {events}");
     assert_eq!(events["events"][0]["visibility"], "hidden");
     holds(&events["events"][1], json!({ "visibility": "deleted", "body": null }));
     let path = format!("/lobby/messages/{hidden}");
@@ -229,7 +229,7 @@ fn what_is_hidden_or_deleted_is_told_to_nobody_who_may_not_read_it() {
 }
 
 #[test]
-fn signs_are_counted_and_reports_are_settled() {
+fn reactions_are_counted_and_reports_are_settled() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let meg = server.moderator("meg");
     let id = server.posted(&ada, "a", "hello");
@@ -257,7 +257,7 @@ fn signs_are_counted_and_reports_are_settled() {
 }
 
 #[test]
-fn channels_are_made_by_staff_and_slow_mode_slows_members() {
+fn only_staff_create_channels_and_slow_mode_limits_members() {
     let server = lodge().start();
     let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let make = |token: &str, name: &str| {
@@ -265,7 +265,7 @@ fn channels_are_made_by_staff_and_slow_mode_slows_members() {
     };
     assert_eq!(make(&ada, "lift-7").status, 403);
     assert_eq!(make(&meg, "Lift-7").status, 201);
-    assert_eq!(make(&meg, "lift-7").status, 200, "it is there");
+    assert_eq!(make(&meg, "lift-7").status, 200, "the channel exists");
     assert_eq!(make(&meg, "lift 7").status, 400);
     let channels = server.read_board(&ada, "");
     let channels = &channels["channels"];
@@ -279,13 +279,13 @@ fn channels_are_made_by_staff_and_slow_mode_slows_members() {
     assert_eq!(slow(&meg, &json!({ "slow_mode_s": 60 })), 200);
     server.posted(&ada, "a", "one");
     server.send_message(&ada, "b", "two").is_put_off(429);
-    assert_eq!(server.send_message(&ada, "a", "one").status, 200, "a repetition is none");
+    assert_eq!(server.send_message(&ada, "a", "one").status, 200, "a repeat is not a new message");
     server.posted(&meg, "a", "one");
     server.posted(&meg, "b", "two");
 }
 
 #[test]
-fn somebody_sends_so_much_a_minute_and_a_bot_ten_times_as_much() {
+fn posts_are_limited_per_minute_and_bots_get_ten_times_the_limit() {
     let (server, [ada, bob]) =
         Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "2").start_with(["ada", "bob"]);
     let bot = server.lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
@@ -298,7 +298,7 @@ fn somebody_sends_so_much_a_minute_and_a_bot_ten_times_as_much() {
     };
     assert_eq!(sent(&ada), 2);
     server.send_message(&ada, "z", "x").is_put_off(429);
-    assert_eq!(sent(&bob), 2, "others are not limited by it");
+    assert_eq!(sent(&bob), 2, "each member has a separate limit");
     assert!((20..22).contains(&sent(&bot)));
 }
 
@@ -312,20 +312,20 @@ fn bots_write_with_a_key_until_it_is_revoked() {
     let author = json!({ "username": "Weather", "nickname": "Weather", "bot": true });
     assert_eq!(message["author"], author);
     assert_eq!(server.board_status(&ada, "DELETE", &format!("/lobby/messages/{id}")), 403);
-    assert_eq!(server.board_status(&bot, "GET", "/-/reports"), 403, "a bot keeps no order");
-    // It opens nothing else.
+    assert_eq!(server.board_status(&bot, "GET", "/-/reports"), 403, "a bot does not moderate");
+    // The key is valid for the board only.
     server.ask("GET", "/api/links").bearer(&bot).expect(401);
     server.lodge.run(&["admin", "bot", "list"]).prints("Weather\t");
     server.lodge.admin(&["bot", "revoke", "Weather"]);
     assert_eq!(server.send_message(&bot, "b", "x").status, 401);
-    server.lodge.run(&["admin", "bot", "revoke", "nobody"]).fails("no bot of that name");
+    server.lodge.run(&["admin", "bot", "revoke", "unknown"]).fails("no bot of that name");
 }
 
 #[test]
-fn whoever_is_banned_from_the_board_gets_nowhere_in_it() {
+fn a_banned_member_cannot_read_or_write_the_board() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let meg = server.moderator("meg");
-    assert_eq!(server.board_status(&meg, "PUT", "/-/bans/bob"), 404, "who was never here");
+    assert_eq!(server.board_status(&meg, "PUT", "/-/bans/bob"), 404, "bob is new to it");
     server.posted(&bob, "a", "hello");
     assert_eq!(server.board_status(&ada, "PUT", "/-/bans/bob"), 403);
     assert_eq!(server.board_status(&meg, "PUT", "/-/bans/meg"), 403, "staff ban those below them");
@@ -335,13 +335,13 @@ fn whoever_is_banned_from_the_board_gets_nowhere_in_it() {
         assert_eq!(server.board_status(&bob, "GET", path), 403, "{path}");
     }
     assert_eq!(server.send_message(&bob, "b", "hello").status, 403);
-    assert!(server.opens(&bob), "the account is none of the board's");
+    assert!(server.opens(&bob), "a ban from the board does not affect the account");
     assert_eq!(server.board_status(&meg, "DELETE", "/-/bans/bob"), 204);
     assert_eq!(server.send_message(&bob, "b", "hello").status, 201);
 }
 
 #[test]
-fn markup_is_data() {
+fn markup_is_stored_as_plain_text() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let evil = "</script><script>alert(1)</script>\n\ndata: x\n\nid: 9 & \"quoted\" \u{2028}";
     let id = server.posted(&ada, "a", evil);
@@ -370,17 +370,17 @@ fn unread_messages_are_counted_until_they_are_read() {
     assert!(each(&unread["channels"], "messages").iter().all(|count| *count == 0), "{unread}");
     let server = server.restart();
     let unread = server.read_board(&bob, "/-/unread");
-    assert_eq!(unread["channels"], json!([]), "it is noted at the end");
+    assert_eq!(unread["channels"], json!([]), "read positions are stored at shutdown");
 }
 
 #[test]
-fn a_deleted_account_leaves_its_messages_without_a_name_and_took_them_along() {
+fn messages_are_exported_and_stay_without_a_name_after_account_deletion() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let id = server.posted(&ada, "a", "I was here");
     let file = server.ask("GET", "/api/me/export").bearer(&ada).send().json();
     assert_eq!(file["messages"][0]["body"], "I was here", "{file}");
     assert_eq!(server.delete_account(&ada), 204);
-    eventually_true("the name is forgotten", || {
+    eventually_true("the name is removed", || {
         let message = server.read_board(&bob, &format!("/lobby/messages/{id}"));
         assert_eq!(message["body"], "I was here");
         message["author"] == json!({ "username": "", "nickname": "" })
@@ -396,7 +396,7 @@ fn the_board_brings_accounts() {
 }
 
 #[test]
-fn what_is_refused_says_what_would_be_right() {
+fn a_refusal_says_what_would_be_accepted() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     for path in ["/lobby/messages?before=zz", "/lobby/events?before=zz"] {
         server.board(&ada, "GET", path).send().is_about(400, "before");

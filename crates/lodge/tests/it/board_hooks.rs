@@ -1,4 +1,4 @@
-//! Webhooks of the board: what receivers are told, how often, and where nothing is sent.
+//! Webhooks of the board: deliveries, their order and retries, and refused addresses.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::{Answer, DEADLINE, Lodge, Server, board::lodge, eventually, eventually_true, holds};
 
-/// Somebody who is told what happens, on this machine.
+/// A webhook receiver on this machine.
 struct Told {
     url: String,
     arrived: Receiver<Arrived>,
 }
 
-/// What came, and whoever waits for an answer to it.
+/// A delivery, and the connection for its response.
 struct Arrived {
     head: Vec<String>,
     body: Vec<u8>,
@@ -44,10 +44,10 @@ impl Told {
     }
 
     fn next(&self) -> Arrived {
-        self.arrived.recv_timeout(DEADLINE).expect("nothing comes")
+        self.arrived.recv_timeout(DEADLINE).expect("no delivery in time")
     }
 
-    /// The next, which is taken.
+    /// Accepts the next delivery. Returns its id, kind and body.
     fn take(&self) -> Value {
         let next = self.next();
         let (id, body) = (next.header("webhook-id").to_owned(), next.json());
@@ -89,12 +89,12 @@ impl Arrived {
 
     fn answer(mut self, status: &str) {
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-        // Whoever waits may be gone.
+        // The server may have closed the connection.
         let _ = self.stream.write_all(answer.as_bytes());
     }
 }
 
-/// A board that may tell this machine.
+/// A board that may send webhooks to private addresses.
 fn lodge_with_hooks() -> Lodge {
     lodge().with("LODGE_BOARD_HOOKS_PRIVATE", "true")
 }
@@ -102,7 +102,7 @@ fn lodge_with_hooks() -> Lodge {
 fn admin(lodge: &Lodge, server: &Server) -> String {
     let token = server.moderator("root");
     lodge.admin(&["user", "role", "root", "admin"]);
-    eventually_true("the role is known", || server.board_status(&token, "GET", "/-/hooks") == 200);
+    eventually_true("the role counts", || server.board_status(&token, "GET", "/-/hooks") == 200);
     token
 }
 
@@ -116,10 +116,10 @@ fn hooks(server: &Server, token: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_receiver_is_told_in_order_what_happens_from_now_on_and_can_verify_it() {
+fn a_receiver_gets_signed_events_in_order_from_now_on() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
-    server.posted(&ada, "before", "nobody is told");
+    server.posted(&ada, "before", "not delivered");
     let added = add(&server, &root, &told.url).expect(201);
     let secret = added.json()["secret"].as_str().unwrap().to_owned();
     assert!(hooks(&server, &root)[0].get("secret").is_none());
@@ -147,17 +147,17 @@ fn a_receiver_is_told_in_order_what_happens_from_now_on_and_can_verify_it() {
     arrived.answer("204 No Content");
     for (event, kind) in [(edit, "edit"), (delete, "delete")] {
         let id = format!("lobby/{}", event["id"].as_str().unwrap());
-        // The text of a deleted message is gone, also where it was written anew.
+        // The text of a deleted message is gone from its edits too.
         assert_eq!(told.take(), json!([id, kind, null]));
     }
-    eventually_true("all is noted", || {
+    eventually_true("the cursor is stored", || {
         hooks(&server, &root)[0]["cursor"] == server.read_board(&ada, "/lobby/events")["cursor"]
     });
-    assert!(!told.has_come(), "nothing comes twice");
+    assert!(!told.has_come(), "nothing is delivered twice");
 }
 
 #[test]
-fn what_is_on_its_way_when_the_server_ends_comes_again_and_nothing_is_lost() {
+fn deliveries_in_flight_are_repeated_after_a_crash_and_none_is_lost() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
     assert_eq!(add(&server, &root, &told.url).status, 201);
@@ -174,19 +174,19 @@ fn what_is_on_its_way_when_the_server_ends_comes_again_and_nothing_is_lost() {
     let server = lodge.start();
     let again = told.next();
     assert_eq!(again.header("webhook-id"), format!("lobby/{}", ids[1]));
-    assert_eq!(server.stop(), Some(0), "a receiver that is silent holds up no stop");
+    assert_eq!(server.stop(), Some(0), "an unresponsive receiver does not delay the stop");
     drop(again);
 
     let server = lodge.start();
     assert_eq!(told.take(), event(1, "b"));
     assert_eq!(told.take(), event(2, "c"));
     let cursor = server.read_board(&ada, "/lobby/events")["cursor"].clone();
-    eventually_true("all is noted", || hooks(&server, &root)[0]["cursor"] == cursor);
+    eventually_true("the cursor is stored", || hooks(&server, &root)[0]["cursor"] == cursor);
     assert!(!told.has_come());
 }
 
 #[test]
-fn what_is_hidden_before_it_is_sent_is_not_told() {
+fn a_message_hidden_before_its_delivery_is_sent_without_text() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
     assert_eq!(add(&server, &root, &told.url).status, 201);
@@ -205,7 +205,7 @@ fn what_is_hidden_before_it_is_sent_is_not_told() {
 }
 
 #[test]
-fn a_receiver_that_fails_is_told_later_and_one_that_is_gone_nothing_any_more() {
+fn a_failing_receiver_is_retried_and_one_that_answers_410_is_disabled() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root) = (server.member("ada"), admin(&lodge, &server));
     let (fails, is_gone) = (Told::new(), Told::new());
@@ -215,7 +215,7 @@ fn a_receiver_that_fails_is_told_later_and_one_that_is_gone_nothing_any_more() {
     server.posted(&ada, "a", "one");
     fails.next().answer("500 Internal Server Error");
     is_gone.next().answer("410 Gone");
-    let [failing, disabled] = eventually("both are noted", || {
+    let [failing, disabled] = eventually("both failures are stored", || {
         let hooks: [Value; 2] = hooks(&server, &root).try_into().unwrap();
         hooks.iter().all(|hook| hook.get("why").is_some()).then_some(hooks)
     });
@@ -233,7 +233,7 @@ fn a_receiver_that_fails_is_told_later_and_one_that_is_gone_nothing_any_more() {
 }
 
 #[test]
-fn nothing_is_sent_to_addresses_that_are_not_public() {
+fn webhooks_to_private_addresses_are_refused() {
     let (lodge, server) = lodge().started();
     let root = admin(&lodge, &server);
     for url in [
@@ -251,7 +251,7 @@ fn nothing_is_sent_to_addresses_that_are_not_public() {
 }
 
 #[test]
-fn hooks_are_for_admins() {
+fn only_admins_manage_hooks() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let bot = lodge.admin(&["bot", "create", "Weather"]).trim().to_owned();
@@ -285,7 +285,7 @@ fn hooks_are_for_admins() {
     lodge.admin(&["hook", "add", "lobby", &another.url]);
     server.posted(&ada, "b", "two");
     assert_eq!(another.take()[2], "two");
-    assert!(!told.has_come(), "who is removed is told nothing any more");
+    assert!(!told.has_come(), "a removed hook gets no deliveries");
     lodge.admin(&["hook", "remove", "2"]);
     lodge.run(&["admin", "hook", "remove", "2"]).fails("there is no such hook");
 }

@@ -1,10 +1,10 @@
-//! The board's pages: complete by forms alone, and what members must not see stands on none of them.
+//! The board's pages: they work with forms only, and never show a member hidden or deleted text.
 
 use serde_json::{Value, json};
 
 use crate::{Answer, Lodge, Server, between, board::lodge, each, eventually_true};
 
-/// What a page may weigh with all that it loads, and a message on its way to one.
+/// The size limits of a page with its assets, and of one live message.
 const PAGE_BYTES_MAX: usize = 60_000;
 const MESSAGE_BYTES_MAX: usize = 1_024;
 
@@ -21,7 +21,7 @@ fn client_id(page: &str) -> &str {
     between(page, "name=\"client_id\" value=\"", "\"").unwrap()
 }
 
-/// What each message on a page says.
+/// Returns the text of each message on a page.
 fn said(page: &str) -> Vec<&str> {
     let list = between(page, "<ol id=\"messages\"", "</ol>\n").unwrap();
     let bodies = list.split("dir=\"auto\"><p>").skip(1);
@@ -29,7 +29,7 @@ fn said(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_form_that_is_sent_twice_is_one_message() {
+fn a_form_sent_twice_posts_one_message() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let page = shown(&server, &ada, "/board");
     let id = client_id(&page);
@@ -39,7 +39,7 @@ fn a_form_that_is_sent_twice_is_one_message() {
     }
     let page = shown(&server, &ada, "/board/lobby");
     assert_eq!(said(&page), ["Fresh<br>snow!"]);
-    assert_ne!(client_id(&page), id, "each showing of the form is another message");
+    assert_ne!(client_id(&page), id, "each rendering of the form has a new client id");
 
     let other = send(&server, &ada, "/board/lobby", &[("client_id", id), ("body", "Ice")]);
     let page = other.expect(422).text();
@@ -47,7 +47,7 @@ fn a_form_that_is_sent_twice_is_one_message() {
         page.contains(">Ice</textarea>")
             && page.contains("This form has already sent another message")
     );
-    assert_ne!(client_id(&page), id, "sent again it is a new one");
+    assert_ne!(client_id(&page), id, "the form now has a new client id");
 
     let program = |body: &str| {
         let ask = server.post("/board/lobby").header("Accept", "application/json");
@@ -60,7 +60,7 @@ fn a_form_that_is_sent_twice_is_one_message() {
 }
 
 #[test]
-fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
+fn a_message_is_not_posted_under_another_account() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let letter = |token: &str| {
         let ask = server.post("/board/lobby").header("Accept", "application/json").session(token);
@@ -72,7 +72,7 @@ fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
+fn an_invalid_message_is_shown_again_with_the_error() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let long = "ä".repeat(2_001);
     for (typed, why) in [
@@ -84,12 +84,12 @@ fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
         let page = answer.expect(400).text();
         assert!(page.contains("id=\"body-error\"") && page.contains(why), "{page}");
         assert!(page.contains(&format!(">{typed}</textarea>")), "{page}");
-        assert_eq!(client_id(&page), "one", "what is put right is the same message");
+        assert_eq!(client_id(&page), "one", "a corrected message keeps its client id");
     }
 }
 
 #[test]
-fn older_messages_are_reached_by_links() {
+fn older_messages_are_reachable_by_links() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let bodies: Vec<_> = (0..130).map(|number| format!("number {number}")).collect();
     for body in &bodies {
@@ -109,7 +109,7 @@ fn older_messages_are_reached_by_links() {
 }
 
 #[test]
-fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
+fn hidden_and_deleted_text_is_on_no_page_of_a_member() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let cleo = server.moderator("cleo");
     let cursor =
@@ -126,7 +126,7 @@ fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
     assert_eq!(send(&server, &ada, &format!("/board/lobby/m/{hidden}"), &edit).status, 303);
     let report = [("action", "report"), ("reason", "it is a secret")];
     assert_eq!(send(&server, &bob, &format!("/board/lobby/m/{hidden}"), &report).status, 303);
-    assert!(shown(&server, &bob, "/board").contains("secret"), "it can be read until then");
+    assert!(shown(&server, &bob, "/board").contains("secret"), "readable until it is hidden");
 
     let one = "Reports</a> <span class=\"unread\" title=\"open reports\">1</span>";
     assert!(shown(&server, &cleo, "/board").contains(one), "staff are told that there is one");
@@ -159,13 +159,13 @@ fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
     let page = shown(&server, &cleo, &format!("/board/lobby/m/{hidden}"));
     assert!(page.contains("a secret sentence") && page.contains("value=\"show\""), "{page}");
     let page = shown(&server, &cleo, &format!("/board/lobby/m/{deleted}"));
-    assert!(!page.contains("secret"), "its text is gone for all readers: {page}");
+    assert!(!page.contains("secret"), "a deleted message is gone for staff too: {page}");
     assert!(shown(&server, &cleo, "/board/-/reports").contains("No open reports."));
     assert!(!shown(&server, &cleo, "/board").contains("open reports"));
 }
 
 #[test]
-fn nobody_changes_what_another_wrote() {
+fn members_cannot_change_messages_of_others_by_forms() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let path = format!("/board/lobby/m/{}", server.posted(&ada, "one", "mine"));
     let page = shown(&server, &bob, &path);
@@ -182,7 +182,7 @@ fn nobody_changes_what_another_wrote() {
 }
 
 #[test]
-fn a_message_is_changed_and_given_signs_by_forms() {
+fn messages_are_edited_and_reacted_to_by_forms() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let path = format!("/board/lobby/m/{}", server.posted(&ada, "one", "Snow"));
     let signs = |token: &str, sign: (&str, &str)| {
@@ -217,7 +217,7 @@ fn a_message_is_changed_and_given_signs_by_forms() {
 }
 
 #[test]
-fn staff_make_channels_and_ban_by_forms() {
+fn staff_create_channels_and_ban_by_forms() {
     let (server, [bob]) = lodge().start_with(["bob"]);
     let cleo = server.moderator("cleo");
     let save = |name: &str, slow: &str| {
@@ -251,12 +251,12 @@ fn staff_make_channels_and_ban_by_forms() {
     write("three").expect(403).says("You are banned from this board");
     assert_eq!(ban("unban").status, 303);
     server.on_page(&bob, "GET", "/board").expect(200);
-    let nobody = [("username", "nobody"), ("action", "ban")];
-    send(&server, &cleo, "/board/-/bans", &nobody).says("id=\"username-error\"");
+    let unknown = [("username", "stranger"), ("action", "ban")];
+    send(&server, &cleo, "/board/-/bans", &unknown).says("id=\"username-error\"");
 }
 
 #[test]
-fn whoever_is_not_signed_in_is_led_to_sign_in() {
+fn visitors_are_redirected_to_sign_in() {
     let server = lodge().start();
     for path in ["/board/lobby", "/board/lobby/search", "/board/-/channels", "/board/lobby/m/7:1"] {
         server.ask("GET", path).browser().send().leads_to(303, &format!("/login?next={path}"));
@@ -265,7 +265,7 @@ fn whoever_is_not_signed_in_is_led_to_sign_in() {
 }
 
 #[test]
-fn alone_the_board_is_the_start_page() {
+fn the_board_alone_is_the_start_page() {
     let start = |lodge: Lodge| {
         let (server, [ada]) = lodge.start_with(["ada"]);
         server.on_page(&ada, "GET", "/").send().text()
@@ -278,7 +278,7 @@ fn alone_the_board_is_the_start_page() {
 }
 
 #[test]
-fn a_page_and_what_it_is_told_weigh_little() {
+fn a_board_page_and_its_live_messages_are_small() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let text = "It is as long as what most people write, or somewhat longer. ".repeat(5);
     let text = text.get(..300).unwrap();
@@ -316,7 +316,7 @@ fn a_page_and_what_it_is_told_weigh_little() {
 }
 
 #[test]
-fn whoever_takes_the_nickname_of_another_is_told_apart() {
+fn members_with_the_same_nickname_are_told_apart() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let cleo = server.moderator("cleo");
     let rename = [("nickname", "cleo"), ("email", "")];
@@ -338,15 +338,15 @@ fn whoever_takes_the_nickname_of_another_is_told_apart() {
     assert!(each(&people["people"], "role").contains(&json!("moderator")), "{people}");
 
     server.lodge.admin(&["user", "role", "cleo", "member"]);
-    eventually_true("what somebody is no more is not shown", || {
-        // Who is here is called as when they last looked.
+    eventually_true("the former role is not shown", || {
+        // Presence shows the role of the last request.
         shown(&server, &cleo, "/board");
         !shown(&server, &ada, "/board").contains("class=\"mark\"")
     });
 }
 
 #[test]
-fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
+fn an_archived_channel_is_read_only() {
     let (server, [bob]) = lodge().start_with(["bob"]);
     let cleo = server.moderator("cleo");
     let save = |name: &str, topic: &str, archived: &str| {
@@ -383,7 +383,7 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     for form in [&[("react", "👍")][..], &[("action", "edit"), ("body", "the first word")]] {
         assert_eq!(send(&server, &bob, &path, form).status, 403, "{form:?}");
     }
-    assert_eq!(send(&server, &bob, &path, &[("action", "delete")]).status, 303, "it is theirs");
+    assert_eq!(send(&server, &bob, &path, &[("action", "delete")]).status, 303, "the author's");
     assert!(save("lobby", "", "yes").text().contains("id=\"archived-error\""));
     let list = server.read_board(&bob, "");
     assert_eq!(each(&list["channels"], "archived"), [Value::Null, json!(true)]);
@@ -393,7 +393,7 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
 }
 
 #[test]
-fn staff_see_all_that_is_hidden_and_members_do_not() {
+fn only_staff_see_hidden_messages() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let cleo = server.moderator("cleo");
     for number in 0..3 {
@@ -419,23 +419,23 @@ fn staff_see_all_that_is_hidden_and_members_do_not() {
 }
 
 #[test]
-fn the_new_begins_at_a_mark_for_whoever_was_here_before() {
+fn new_messages_begin_at_a_mark_for_returning_members() {
     const MARK: &str = "<li class=\"since\">New messages</li>\n<li id=\"m";
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     server.posted(&ada, "one", "old");
     let first = shown(&server, &bob, "/board");
-    assert!(!first.contains(MARK), "to whoever comes for the first time nothing is old: {first}");
+    assert!(!first.contains(MARK), "no mark on the first visit: {first}");
     server.posted(&bob, "one", "own");
-    assert!(!shown(&server, &bob, "/board").contains(MARK), "their own is not new");
+    assert!(!shown(&server, &bob, "/board").contains(MARK), "own messages are not new");
     let id = server.posted(&ada, "two", "new");
     server.posted(&ada, "three", "newer");
     let page = shown(&server, &bob, "/board");
     assert_eq!(between(&page, MARK, "\""), Some(&*id), "{page}");
-    assert!(!shown(&server, &bob, "/board").contains(MARK), "it is read by then");
+    assert!(!shown(&server, &bob, "/board").contains(MARK), "the message has been read");
 }
 
 #[test]
-fn a_channel_where_somebody_never_was_is_unread_as_a_whole() {
+fn a_channel_that_a_member_never_opened_is_wholly_unread() {
     let (server, [bob]) = lodge().start_with(["bob"]);
     let cleo = server.moderator("cleo");
     let make = [("channel", "lift-7"), ("topic", ""), ("slow_mode_s", "")];

@@ -1,4 +1,4 @@
-//! Pictures in messages: sent in one step, seen by whoever can read the message, and gone with it.
+//! Pictures in messages: posted in one request, readable with the message, and deleted with it.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -12,29 +12,29 @@ use crate::{
     pictures::{age, files_in},
 };
 
-/// A form of texts and of one file.
+/// Sets a form with text fields and one file.
 fn form(ask: Ask, texts: &[(&str, &str)], file: &[u8]) -> Ask {
     let texts = texts.iter().map(|(name, text)| (*name, None, text.as_bytes()));
     ask.parts(&texts.chain([("picture", Some("f"), file)]).collect::<Vec<_>>())
 }
 
-/// A message with a picture to the lobby.
+/// A request that posts a message with a picture to the lobby.
 fn letter(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Ask {
     let texts = [("client_id", client_id), ("body", body)];
     form(server.board(token, "POST", "/lobby/messages"), &texts, file)
 }
 
-/// Sends one.
+/// Posts a message with a picture.
 fn send(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Answer {
     letter(server, token, client_id, body, file).send()
 }
 
-/// The same, which must work: the event.
+/// Posts a message with a picture, which must succeed. Returns the event.
 fn sent(server: &Server, token: &str, client_id: &str, body: &str) -> Value {
     letter(server, token, client_id, body, &files::with_gps()).expect(201).json()
 }
 
-/// Where an event's picture is, in both sizes.
+/// Returns the paths of an event's picture in both sizes.
 fn places(event: &Value) -> [String; 2] {
     ["url", "preview"].map(|size| event["picture"][size].as_str().unwrap().to_owned())
 }
@@ -48,7 +48,7 @@ fn kept(lodge: &Lodge) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_picture_is_seen_by_whoever_can_read_its_message() {
+fn a_picture_is_visible_to_readers_of_its_message() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let event = sent(&server, &ada, "one", "");
     assert_eq!((&event["kind"], &event["body"]), (&json!("message"), &json!("")));
@@ -64,7 +64,7 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
         let again = server.ask("GET", place).bearer(&bob).header("If-None-Match", tag).send();
         assert_eq!((again.status, again.body.len()), (304, 0));
         assert_eq!(server.on_page(&bob, "GET", place).send().body, answer.body);
-        assert_eq!(server.get(place).status, 401, "the board is for who is signed in");
+        assert_eq!(server.get(place).status, 401, "the board requires sign-in");
         assert_eq!(server.get(&place.replace("/board/-/", "/-/")).status, 404);
     }
     let list = |token: &str| server.read_board(token, "/lobby/messages");
@@ -79,7 +79,7 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
     let hidden = format!("{message}/hidden");
     server.board(&cleo, "PUT", &hidden).expect(200);
     assert_eq!(statuses(&server, &bob, &places), [404; 2]);
-    assert_eq!(statuses(&server, &cleo, &places), [200; 2], "staff see what they judge");
+    assert_eq!(statuses(&server, &cleo, &places), [200; 2], "staff see hidden pictures");
     assert!(list(&bob)["messages"][0].get("picture").is_none());
     assert!(events()["events"][0].get("picture").is_none());
     server.board(&cleo, "DELETE", &hidden).expect(200);
@@ -92,12 +92,12 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
 }
 
 #[test]
-fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
+fn the_picture_of_a_repeated_message_is_neither_decoded_nor_stored_again() {
     let (lodge, server) = lodge().started();
     let ada = server.member("ada");
     let event = sent(&server, &ada, "one", "Look!");
     let file = files::with_gps();
-    for upload in [&file[..], b"what is no picture at all"] {
+    for upload in [&file[..], b"this is not a picture"] {
         let again = send(&server, &ada, "one", "Look!", upload);
         assert_eq!((again.status, again.json()), (200, event.clone()));
     }
@@ -110,7 +110,7 @@ fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
 }
 
 #[test]
-fn at_once_a_message_is_one_and_has_one_picture() {
+fn concurrent_repeats_post_one_message_with_one_picture() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let answers = letter(&server, &ada, "one", "Look!", &files::jpeg()).at_once(4);
     assert!(answers.iter().all(|answer| matches!(answer.status, 200 | 201)), "{answers:?}");
@@ -120,7 +120,7 @@ fn at_once_a_message_is_one_and_has_one_picture() {
 }
 
 #[test]
-fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
+fn a_refused_picture_leaves_no_files() {
     let (server, [ada]) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let cleo = server.moderator("cleo");
     let good = files::jpeg();
@@ -133,7 +133,7 @@ fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
     assert_eq!(refused(&ada, "a", &files::hostile()[1].1), of(400, "picture"));
     assert_eq!(refused(&ada, "a", &vec![7; 103_000]), of(413, "picture"));
     assert_eq!(refused(&ada, "a", &vec![7; 300_000]), of(413, "picture"));
-    assert_eq!(refused(&ada, "", b""), of(400, "body"), "there is nothing in it");
+    assert_eq!(refused(&ada, "", b""), of(400, "body"), "neither text nor picture");
     assert_eq!(refused(&ada, "a\u{1b}", &good), of(400, "body"));
     assert_eq!(refused(&ada, &"a".repeat(40_000), b"<svg/>"), of(400, "form"));
     form(server.board(&ada, "POST", "/lobby/messages"), &[("other", "x")], &good)
@@ -143,27 +143,27 @@ fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
     plain.body("a").expect(415);
     let answers = [("client_id", "one"), ("reply_to", "7:1")];
     let answer = form(server.board(&ada, "POST", "/lobby/messages"), &answers, b"<svg/>").send();
-    assert_eq!(answer.status, 404, "before the picture is looked at: {answer:?}");
+    assert_eq!(answer.status, 404, "before the picture is decoded: {answer:?}");
 
     let words = json!({ "client_id": "words", "body": "a" });
     server.board(&ada, "POST", "/lobby/messages").json(&words).expect(201);
     let pictured = send(&server, &ada, "words", "a", &good);
-    assert_eq!(pictured.status, 422, "nothing of it would be kept: {pictured:?}");
+    assert_eq!(pictured.status, 422, "the repeat has another content: {pictured:?}");
 
     let slow = json!({ "slow_mode_s": 600 });
     server.board(&cleo, "PATCH", "/lobby").json(&slow).expect(200);
     sent(&server, &ada, "first", "a");
-    assert_eq!(refused(&ada, "a", b"<svg/>").0, 429, "before the picture is looked at");
+    assert_eq!(refused(&ada, "a", b"<svg/>").0, 429, "before the picture is decoded");
     server.board(&cleo, "PUT", "/-/bans/ada").expect(204);
     assert_eq!(refused(&ada, "a", b"<svg/>").0, 403);
     let unread = server.board(&ada, "POST", "/lobby/messages").header("Content-Length", "90000");
     let kind = "multipart/form-data; boundary=x";
-    assert_eq!(unread.header("Content-Type", kind).send().status, 403, "nothing of it is awaited");
-    assert_eq!(kept(&server.lodge).len(), 2, "of the one that was taken");
+    assert_eq!(unread.header("Content-Type", kind).send().status, 403, "before the body");
+    assert_eq!(kept(&server.lodge).len(), 2, "both sizes of the accepted picture");
 }
 
 #[test]
-fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
+fn pictures_are_limited_per_address_and_text_is_not() {
     let (server, [ada]) = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "2").start_with(["ada"]);
     let send = |client_id: &str, file: &[u8]| {
         let texts = [("client_id", client_id), ("body", "a")];
@@ -182,7 +182,7 @@ fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
 }
 
 #[test]
-fn a_form_sends_a_picture_and_says_what_is_wrong_with_one() {
+fn a_form_posts_a_picture_and_shows_its_errors() {
     let (server, [ada]) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let page = || server.on_page(&ada, "GET", "/board").send().text();
     assert!(page().contains("enctype=\"multipart/form-data\""));
@@ -209,7 +209,7 @@ fn a_form_sends_a_picture_and_says_what_is_wrong_with_one() {
 }
 
 #[test]
-fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
+fn pictures_of_no_message_are_deleted_and_others_kept_whichever_apps_are_on() {
     let (lodge, server) = lodge().started();
     let ada = server.member("ada");
     let event = sent(&server, &ada, "one", "");
@@ -228,25 +228,25 @@ fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
         file
     };
     let (old, young) = (left("message-pictures", "a", 2), left("message-pictures", "b", 0));
-    let of_nobody = left("pictures", "c", 2);
+    let unowned = left("pictures", "c", 2);
 
     let (lodge, server) = lodge.with("LODGE_APPS", "accounts").started();
-    eventually_true("what no account has is gone", || !of_nobody.exists());
+    eventually_true("a picture of no account is deleted", || !unowned.exists());
     assert!(of_message.iter().chain([&old, &young]).all(|file| file.exists()));
     assert_eq!(server.stop(), Some(0));
 
     let server = lodge.with("LODGE_APPS", "board").start();
-    eventually_true("what is in no message is gone", || !old.exists());
+    eventually_true("a picture of no message is deleted", || !old.exists());
     assert!(of_message.iter().chain([&young]).all(|file| file.exists()));
     assert_eq!(statuses(&server, &ada, &places(&event)), [200; 2]);
 }
 
 #[test]
-fn pictures_of_who_has_left_go_and_their_words_stay() {
+fn pictures_of_a_deleted_account_are_deleted_and_its_messages_stay() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let (words, alone) = (sent(&server, &ada, "one", "Look!"), sent(&server, &ada, "two", ""));
     assert_eq!(server.delete_account(&ada), 204);
-    eventually_true("her pictures are gone", || kept(&server.lodge).is_empty());
+    eventually_true("her pictures are deleted", || kept(&server.lodge).is_empty());
     for event in [&words, &alone] {
         assert_eq!(statuses(&server, &bob, &places(event)), [404; 2]);
     }

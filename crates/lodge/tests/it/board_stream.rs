@@ -1,4 +1,4 @@
-//! What happens on the board, told while it does.
+//! Live streams of the board.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Answer, Lodge, Server, Wire, board::lodge, each, eventually_true, holds};
 
-/// Something that a stream told.
+/// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Told {
     id: Option<String>,
@@ -14,7 +14,7 @@ struct Told {
     data: Value,
 }
 
-/// A stream that somebody listens to.
+/// An open stream.
 struct Stream {
     wire: Wire,
     rest: String,
@@ -40,7 +40,7 @@ fn listen(server: &Server, token: &str, query: &str, last: Option<&str>) -> Stre
 }
 
 impl Stream {
-    /// The next that was told, signs of life apart; `None` at the end.
+    /// Returns the next event except heartbeats; `None` at the end.
     fn next(&mut self) -> Option<Told> {
         loop {
             if let Some(told) = self.told.pop_front() {
@@ -62,12 +62,12 @@ impl Stream {
         }
     }
 
-    /// The next that has an id.
+    /// Returns the next event with an id.
     fn event(&mut self) -> Told {
         self.until(|told| told.id.is_some())
     }
 
-    /// The next of a name.
+    /// Returns the data of the next event with this name.
     fn named(&mut self, name: &str) -> Value {
         self.until(|told| told.name == name).data
     }
@@ -105,7 +105,7 @@ fn usernames(people: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_stream_tells_what_was_and_then_what_is_each_once() {
+fn a_stream_replays_and_then_follows_every_event_once() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     for number in 0..120 {
         server.posted(&ada, &number.to_string(), &format!("{number}"));
@@ -114,7 +114,7 @@ fn a_stream_tells_what_was_and_then_what_is_each_once() {
     let told: Vec<_> = (0..120).map(|_| from_first.event()).collect();
     for (number, told) in told.iter().enumerate() {
         assert_eq!(told.data["body"], number.to_string());
-        // Of one origin the cursor is its event.
+        // With a single origin, the cursor is the event's id.
         assert_eq!(told.id.as_deref(), told.data["id"].as_str());
     }
     let mut resumed = listen(&server, &bob, "?after=", told[99].id.as_deref());
@@ -134,7 +134,7 @@ fn a_stream_tells_what_was_and_then_what_is_each_once() {
 }
 
 #[test]
-fn whoever_comes_back_after_a_crash_misses_nothing() {
+fn a_stream_resumed_after_a_crash_misses_nothing() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let mut stream = listen(&server, &ada, "?after=", None);
     server.posted(&ada, "a", "one");
@@ -149,7 +149,7 @@ fn whoever_comes_back_after_a_crash_misses_nothing() {
 }
 
 #[test]
-fn an_open_stream_hears_of_edits_and_what_is_hidden_is_not_replayed() {
+fn an_open_stream_gets_edits_and_hidden_text_is_not_replayed() {
     let server = lodge().start();
     let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let mut stream = listen(&server, &ada, "?after=", None);
@@ -167,7 +167,7 @@ fn an_open_stream_hears_of_edits_and_what_is_hidden_is_not_replayed() {
 }
 
 #[test]
-fn a_stream_ends_with_its_session_or_its_bots_key() {
+fn a_stream_ends_with_its_session_or_bot_key() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     let other = server.token("ada");
     let bot = server.lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
@@ -177,7 +177,7 @@ fn a_stream_ends_with_its_session_or_its_bots_key() {
     assert!(one.named("end")["why"].is_string());
     assert_eq!(one.next(), None);
     server.posted(&other, "a", "still here");
-    assert_eq!(two.event().data["body"], "still here", "the other session stands");
+    assert_eq!(two.event().data["body"], "still here", "the other session continues");
     server.lodge.admin(&["bot", "revoke", "weather"]);
     assert!(of_bot.named("end")["why"].is_string());
     assert_eq!(of_bot.next(), None);
@@ -193,7 +193,7 @@ fn a_ban_ends_open_streams() {
     server.board(&meg, "PUT", "/-/bans/ada").expect(204);
     assert!(banned.named("end")["why"].as_str().unwrap().contains("banned"));
     assert_eq!(banned.next(), None);
-    assert_eq!(usernames(&other.named("leave")), ["ada"], "and they have left");
+    assert_eq!(usernames(&other.named("leave")), ["ada"], "the banned member leaves the list");
     assert_eq!(open(&server, &ada, "", None).1.status, 403);
 }
 
@@ -212,7 +212,7 @@ fn a_new_name_reaches_open_streams() {
 }
 
 #[test]
-fn that_somebody_has_deleted_their_account_reaches_open_streams() {
+fn account_deletion_reaches_open_streams() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     server.posted(&ada, "a", "hello");
     let mut stream = listen(&server, &bob, "", None);
@@ -221,7 +221,7 @@ fn that_somebody_has_deleted_their_account_reaches_open_streams() {
 }
 
 #[test]
-fn two_streams_of_one_person_are_one_person() {
+fn two_streams_of_a_member_count_as_one_present_member() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let mut first = listen(&server, &ada, "", None);
     assert_eq!(usernames(&first.named("people")), ["ada"]);
@@ -229,21 +229,21 @@ fn two_streams_of_one_person_are_one_person() {
     assert_eq!(usernames(&second.named("people")), ["ada"]);
     server.board(&bob, "GET", "/lobby/events").send();
     let people = server.read_board(&bob, "/lobby/people");
-    assert_eq!(usernames(&people), ["ada", "bob"], "whoever polls is here, too");
+    assert_eq!(usernames(&people), ["ada", "bob"], "a polling member is present too");
 }
 
 #[test]
-fn one_person_has_so_many_streams_and_no_more() {
+fn the_streams_of_a_member_are_limited() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let streams: Vec<_> = (0..20).map(|_| listen(&server, &ada, "", None)).collect();
     open(&server, &ada, "", None).1.is_put_off(429);
     let _other = listen(&server, &bob, "", None);
     drop(streams);
-    eventually_true("they have gone", || open(&server, &ada, "", None).1.status == 200);
+    eventually_true("the streams are closed", || open(&server, &ada, "", None).1.status == 200);
 }
 
 #[test]
-fn streams_leave_half_of_the_connections_to_others() {
+fn streams_use_at_most_half_of_the_connections() {
     let (server, [ada]) = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "20").start_with(["ada"]);
     let streams: Vec<_> = (0..10).map(|_| listen(&server, &ada, "", None)).collect();
     open(&server, &ada, "", None).1.is_put_off(503);
@@ -259,5 +259,5 @@ fn a_stop_ends_streams_and_does_not_wait_for_them() {
     let mut stream = listen(&server, &ada, "", None);
     stream.named("people");
     assert_eq!(server.stop(), Some(0));
-    assert_eq!(stream.next(), None, "no end for good: whoever listens comes again");
+    assert_eq!(stream.next(), None, "no `end` event, so that clients reconnect");
 }

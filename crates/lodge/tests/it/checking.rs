@@ -1,4 +1,4 @@
-//! `lodge check` says what is good and what is not.
+//! `lodge check` reports what works and what does not.
 
 use std::{fs, net::TcpListener};
 
@@ -10,13 +10,13 @@ use crate::{
 const FREE: [&str; 5] = ["check", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
 
 #[test]
-fn what_is_good_is_said_line_by_line() {
+fn a_good_configuration_is_reported_line_by_line() {
     let lodge = Lodge::new();
     let ran = lodge.run(&FREE);
     let apps = "configuration: apps links, accounts, rides, board";
     ran.says(0, &[apps, "empty; lodge serve creates"]);
     assert!(ran.out.lines().all(|line| line.starts_with("ok    ")), "{}", ran.out);
-    assert!(!lodge.data().exists(), "a check makes nothing");
+    assert!(!lodge.data().exists(), "a check creates nothing");
     let server = lodge.start();
     let (public, ops) = (server.address.to_string(), server.ops.to_string());
     let ran = lodge.run(&["check", "--listen", &public, "--ops-listen", &ops]);
@@ -26,7 +26,7 @@ fn what_is_good_is_said_line_by_line() {
 }
 
 #[test]
-fn what_is_bad_is_said_and_the_exit_code_tells() {
+fn a_bad_configuration_is_reported_and_exits_with_1() {
     let lodge = Lodge::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -45,28 +45,28 @@ fn what_is_bad_is_said_and_the_exit_code_tells() {
 
     let open = Lodge::new();
     let ran = open.run(&["check", "--listen", "0.0.0.0:0", "--ops-listen", "127.0.0.1:0"]);
-    // A note is no fault.
+    // A note does not fail the check.
     ran.says(0, &["note  public_url", "can create links"]);
 }
 
 #[test]
-fn tiers_that_can_meet_are_good() {
+fn a_check_of_connected_tiers_succeeds() {
     let (_folder, ours) = authority();
     let (tiers, accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let ran = tiers.another_web().run(&FREE);
     let address = accounts.wire.unwrap();
     let lets_in = format!("ok    accounts.servers: {address} accepts");
-    // As the certificates are that nobody gave another end.
+    // The default expiry of generated certificates.
     ran.says(0, &[&lets_in, "server.pem: valid until 4096-01-01"]);
     assert!(!ran.out.contains("accounts.listen"), "{}", ran.out);
     let ran = tiers.accounts.run(&["check", "--ops-listen", &accounts.ops.to_string()]);
     let taken = format!("ok    accounts.listen: {address} is in use; a server");
     ran.says(0, &["ok    accounts: can be served", &taken]);
-    assert!(!ran.out.contains("http.listen"), "it does not listen there: {}", ran.out);
-    assert!(accounts.metric("lodge_wire_hellos_failed_total") < 1.0, "who checks was let in");
+    assert!(!ran.out.contains("http.listen"), "it has no public listener: {}", ran.out);
+    assert!(accounts.metric("lodge_wire_hellos_failed_total") < 1.0, "the check was authenticated");
 }
 
-/// A check must fail, and say this of what is bad.
+/// Asserts that the check fails, and that its BAD lines contain these words.
 fn is_bad(lodge: &Lodge, words: &[&str]) {
     let ran = lodge.run(&FREE);
     let lines: Vec<_> = ran.out.lines().filter(|line| line.starts_with("BAD   ")).collect();
@@ -75,7 +75,7 @@ fn is_bad(lodge: &Lodge, words: &[&str]) {
 }
 
 #[test]
-fn a_web_process_that_is_not_let_in_is_told_why() {
+fn a_check_reports_why_the_accounts_tier_refuses_a_web_process() {
     let (tiers, accounts, _web) = Tiers::new().start();
     let web = tiers.another_web();
     let key = web.write("key", [8; 32]);
@@ -88,7 +88,7 @@ fn a_web_process_that_is_not_let_in_is_told_why() {
 }
 
 #[test]
-fn certificates_that_do_not_fit_are_told() {
+fn a_check_reports_certificates_that_do_not_match() {
     let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
     let (tiers, _accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let theirs = tls(&strangers);
@@ -102,7 +102,7 @@ fn certificates_that_do_not_fit_are_told() {
 }
 
 #[test]
-fn a_certificate_that_has_ended_is_told() {
+fn a_check_reports_an_expired_certificate() {
     let (folder, ours) = authority();
     let (tiers, _accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let both = folder.path().join("both.pem");
@@ -114,7 +114,7 @@ fn a_certificate_that_has_ended_is_told() {
 }
 
 #[test]
-fn a_machine_that_trusts_nobody_is_told() {
+fn a_check_reports_a_machine_without_root_certificates() {
     let lodge = Lodge::new();
     let (key, none) = (lodge.write("key", [7; 32]), lodge.write("none.pem", ""));
     let pictures = lodge.file("pictures");

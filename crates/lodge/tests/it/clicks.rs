@@ -16,7 +16,7 @@ const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobi
 const DESKTOP: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/130.0 Safari/537.36";
 const BOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1)";
 
-/// Device, referrer, and how often; the referrers' own paths and ports are nobody's business.
+/// Device, referrer and count; of a referrer only the host is stored, not its path and port.
 const VISITS: [(&str, &str, u64); 5] = [
     (PHONE, "https://news.example/a?secret=1", 40),
     (PHONE, "", 7),
@@ -26,7 +26,7 @@ const VISITS: [(&str, &str, u64); 5] = [
 ];
 
 #[test]
-fn clicks_counted_are_redirects_served_after_a_clean_stop() {
+fn after_a_clean_stop_clicks_equal_the_redirects_served() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let limited =
@@ -62,7 +62,7 @@ fn clicks_counted_are_redirects_served_after_a_clean_stop() {
 }
 
 #[test]
-fn no_redirect_that_a_stop_lets_finish_goes_uncounted() {
+fn redirects_during_a_stop_are_counted() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let redirects = AtomicU64::new(0);
@@ -79,12 +79,12 @@ fn no_redirect_that_a_stop_lets_finish_goes_uncounted() {
 }
 
 #[test]
-fn at_most_a_second_of_clicks_dies_with_the_process() {
+fn at_most_a_second_of_clicks_is_lost_by_a_crash() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     visit(server.address, PHONE, "", 20);
-    // A plain wait, for the promise is about the clock: whoever waits until they are stored never
-    // sees it broken. Twice as long as promised, for a busy machine.
+    // A plain sleep, because the promise is about time: a wait until the clicks are stored would never
+    // fail. Twice as long as promised, for a busy machine.
     thread::sleep(Duration::from_secs(2));
     server.kill();
     assert_eq!(lodge.start().clicks(&link, "day")["total"], 20);

@@ -1,4 +1,4 @@
-//! A small HTTP/1 client that sends exactly what a test says, right or wrong.
+//! A small HTTP/1 client that sends exactly the bytes that a test specifies, valid or not.
 
 use std::{
     borrow::Borrow,
@@ -12,13 +12,13 @@ use std::{
 
 use serde_json::Value;
 
-/// How long a peer may be silent.
+/// The timeout of connects, reads and writes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// So much of a request is shown with an answer that is not as it must be, in bytes.
+/// Bytes of the request that a failed assertion shows.
 const ASKED_SHOWN: usize = 1_000;
 
-/// A request to be.
+/// A request under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     address: SocketAddr,
@@ -28,26 +28,26 @@ pub(crate) struct Ask {
     body: Vec<u8>,
 }
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// The start of the request.
+    /// The beginning of the request.
     asked: String,
-    /// Its status.
+    /// Status code.
     pub(crate) status: u16,
-    /// Its headers, names in lower case.
+    /// Headers, names in lower case.
     pub(crate) headers: Vec<(String, String)>,
-    /// Its body.
+    /// Body, without transfer encoding.
     pub(crate) body: Vec<u8>,
 }
 
-/// One connection.
+/// A connection.
 pub(crate) struct Wire {
     reader: BufReader<TcpStream>,
 }
 
 impl Ask {
-    /// A request without headers but `Host`, and without a body.
+    /// A request with only a `Host` header, and without a body.
     pub(crate) fn new(address: SocketAddr, method: &str, path: &str) -> Self {
         Self {
             address,
@@ -58,53 +58,52 @@ impl Ask {
         }
     }
 
-    /// With a header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With an API key or a manage key.
+    /// Adds a bearer token: a session token, an API key or a manage key.
     pub(crate) fn bearer(self, key: &str) -> Self {
         self.header("Authorization", &format!("Bearer {key}"))
     }
 
-    /// With a key, if there is one.
+    /// Adds a bearer token, if there is one.
     pub(crate) fn bearer_if(self, key: Option<&str>) -> Self {
         if let Some(key) = key { self.bearer(key) } else { self }
     }
 
-    /// With an Idempotency-Key.
+    /// Adds an `Idempotency-Key`.
     pub(crate) fn once(self, key: &str) -> Self {
         self.header("Idempotency-Key", key)
     }
 
-    /// As a browser sends it.
+    /// Adds the `Accept` header of a browser.
     pub(crate) fn browser(self) -> Self {
         self.header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
     }
 
-    /// With the session's cookie.
+    /// Adds the session cookie.
     pub(crate) fn session(self, token: &str) -> Self {
         self.header("Cookie", &format!("lodge_session={token}"))
     }
 
-    /// As a proxy on this machine hands it on from that address.
+    /// Adds the header with which a proxy on this machine forwards a request from `address`.
     pub(crate) fn from(self, address: &str) -> Self {
         self.header("X-Forwarded-For", address)
     }
 
-    /// With a body of JSON.
+    /// Sets a JSON body.
     pub(crate) fn json(self, body: impl Borrow<Value>) -> Self {
         self.header("Content-Type", "application/json").body(body.borrow().to_string())
     }
 
-    /// With a form.
+    /// Sets a URL-encoded form as the body.
     pub(crate) fn form(self, body: &str) -> Self {
         self.header("Content-Type", "application/x-www-form-urlencoded").body(body)
     }
 
-    /// With a form of several parts: of each its name, the name of the file that it is, and its content.
+    /// Sets a multipart form as the body: name, file name if it is a file, and content of each part.
     pub(crate) fn parts(self, parts: &[(&str, Option<&str>, &[u8])]) -> Self {
         let mut body = Vec::new();
         for (name, file, content) in parts {
@@ -117,13 +116,12 @@ impl Ask {
         self.header("Content-Type", "multipart/form-data; boundary=x").body(body)
     }
 
-    /// With a body of bytes.
     pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// The bytes of the request.
+    /// Serialises the request.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
         let has =
@@ -141,23 +139,23 @@ impl Ask {
         [head.into_bytes(), self.body.clone()].concat()
     }
 
-    /// Sends it on a connection of its own.
+    /// Sends the request on a new connection.
     pub(crate) fn send(&self) -> Answer {
         self.try_send().unwrap_or_else(|error| panic!("{} {}: {error}", self.method, self.path))
     }
 
-    /// As [`Self::send`], where the server may be gone.
+    /// Like [`Self::send`], for a server that may be down.
     pub(crate) fn try_send(&self) -> io::Result<Answer> {
         self.on(&mut Wire::connect(self.address)?)
     }
 
-    /// Sends it; the answer, which must have this status.
+    /// Sends the request and asserts the status of the response.
     #[track_caller]
     pub(crate) fn expect(&self, status: u16) -> Answer {
         self.send().expect(status)
     }
 
-    /// Sends it on a connection of its own; that, and no more than the head of the answer.
+    /// Sends the request on a new connection. Returns the connection and the head of the response.
     pub(crate) fn begin(&self) -> (Wire, Answer) {
         let mut wire = Wire::connect(self.address).unwrap();
         wire.write(&self.bytes()).unwrap();
@@ -165,7 +163,7 @@ impl Ask {
         (wire, head)
     }
 
-    /// Sends it on so many connections at once, which are all open before.
+    /// Sends the request on `count` connections at the same time, after all of them are open.
     pub(crate) fn at_once(&self, count: usize) -> Vec<Answer> {
         let start = Barrier::new(count);
         let send = || {
@@ -179,7 +177,7 @@ impl Ask {
         })
     }
 
-    /// Sends it on an open connection.
+    /// Sends the request on an open connection.
     pub(crate) fn on(&self, wire: &mut Wire) -> io::Result<Answer> {
         let bytes = self.bytes();
         wire.write(&bytes)?;
@@ -190,21 +188,21 @@ impl Ask {
 }
 
 impl Answer {
-    /// The same, which must have this status.
+    /// Asserts the status.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{:?} {}\nto {}", self.headers, self.text(), self.asked);
         self
     }
 
-    /// The same, of which the body must hold a text.
+    /// Asserts that the body contains a text.
     #[track_caller]
     pub(crate) fn says(&self, text: &str) -> &Self {
         assert!(self.text().contains(text), "no {text:?} in {}\nto {}", self.text(), self.asked);
         self
     }
 
-    /// It must have this status and say when to come again: after so many seconds.
+    /// Asserts the status and a `Retry-After`. Returns its seconds.
     #[track_caller]
     pub(crate) fn is_put_off(&self, status: u16) -> u64 {
         let seconds = self.header("retry-after").and_then(|seconds| seconds.parse().ok());
@@ -212,57 +210,54 @@ impl Answer {
         seconds.unwrap()
     }
 
-    /// It must have this status and name the field that is wrong.
+    /// Asserts the status and the invalid field of the problem details.
     #[track_caller]
     pub(crate) fn is_about(&self, status: u16, field: &str) {
         let named = self.json()["field"].clone();
         assert_eq!((self.status, named.as_str()), (status, Some(field)), "{self:?}");
     }
 
-    /// It must have this status and lead there.
+    /// Asserts the status and the `Location`.
     #[track_caller]
     pub(crate) fn leads_to(&self, status: u16, location: &str) {
         assert_eq!(self.leads(), (status, Some(location)), "{}\nto {}", self.text(), self.asked);
     }
 
-    /// The value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Where it leads.
+    /// Returns the `Location`.
     pub(crate) fn location(&self) -> Option<&str> {
         self.header("location")
     }
 
-    /// The body as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error} in {}", self.text()))
     }
 
-    /// Status and `Location`, to compare.
+    /// Returns status and `Location`, to compare.
     pub(crate) fn leads(&self) -> (u16, Option<&str>) {
         (self.status, self.location())
     }
 }
 
-/// What stands between two texts.
+/// Returns the text between the first `before` and the next `after`.
 pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     text.split_once(before)?.1.split_once(after).map(|(found, _)| found)
 }
 
-/// What each item of a list has under a name.
+/// Returns the field `name` of each item of a JSON list.
 pub(crate) fn each(list: &Value, name: &str) -> Vec<Value> {
     list.as_array().unwrap().iter().map(|item| item[name].clone()).collect()
 }
 
-/// A JSON object must have at least these fields.
+/// Asserts that a JSON object has these fields; it may have more.
 #[track_caller]
 pub(crate) fn holds(found: &Value, wanted: impl Borrow<Value>) {
     for (name, value) in wanted.borrow().as_object().unwrap() {
@@ -271,7 +266,7 @@ pub(crate) fn holds(found: &Value, wanted: impl Borrow<Value>) {
 }
 
 impl Wire {
-    /// Connects.
+    /// Connects, with timeouts set.
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -280,22 +275,21 @@ impl Wire {
         Ok(Self { reader: BufReader::new(stream) })
     }
 
-    /// The socket.
     pub(crate) fn stream(&self) -> &TcpStream {
         self.reader.get_ref()
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.reader.get_mut().write_all(bytes)
     }
 
-    /// Says that nothing more will come.
+    /// Shuts down the sending side.
     pub(crate) fn finish(&self) {
         let _ = self.stream().shutdown(Shutdown::Write);
     }
 
-    /// Reads an answer.
+    /// Reads a response.
     pub(crate) fn read(&mut self) -> io::Result<Answer> {
         let mut answer = self.read_head()?;
         if answer.status < 200 || matches!(answer.status, 204 | 304) {
@@ -311,7 +305,7 @@ impl Wire {
         Ok(answer)
     }
 
-    /// Reads an answer that has no body.
+    /// Reads the head of a response.
     pub(crate) fn read_head(&mut self) -> io::Result<Answer> {
         let first = self.read_line()?;
         let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -357,7 +351,7 @@ impl Wire {
         }
     }
 
-    /// Reads the next part of a body that comes in parts; the last is empty.
+    /// Reads the next chunk of a chunked body; the last is empty.
     pub(crate) fn read_chunk(&mut self) -> io::Result<Vec<u8>> {
         let length = usize::from_str_radix(&self.read_line()?, 16).map_err(io::Error::other)?;
         let chunk = self.read_exactly(length)?;

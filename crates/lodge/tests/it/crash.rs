@@ -1,4 +1,4 @@
-//! Acknowledged is stored, whatever happens to the process.
+//! An acknowledged link is stored, even if the process is killed.
 
 use std::{
     net::SocketAddr,
@@ -17,16 +17,16 @@ use crate::{Ask, Lodge, Server, Wire};
 const WRITERS: usize = 100;
 const READERS: usize = 4;
 
-/// A link that the server said is stored.
+/// Short and target of a link that the server acknowledged.
 type Acknowledged = (String, String);
 
 #[test]
-fn kills_under_a_hundred_writers_lose_no_acknowledged_link() {
+fn no_acknowledged_link_is_lost_by_kills_under_a_hundred_writers() {
     let (lodge, kills) = (Lodge::new(), by_depth(5, 20));
     let acknowledged = Mutex::new(Vec::new());
     for round in 0..kills {
         let server = lodge.start();
-        // Each time at another moment of the writer's groups and the log's checkpoints.
+        // Each kill comes at another moment of group commits and checkpoints.
         let left = AtomicUsize::new(150 + 41 * round);
         thread::scope(|scope| {
             for writer in 0..WRITERS {
@@ -55,8 +55,8 @@ fn kills_under_a_hundred_writers_lose_no_acknowledged_link() {
     assert_eq!(report, "ok");
 }
 
-/// Writes link after link; those that were acknowledged, status line and all. Whose acknowledgement
-/// is the last that is `left` kills the server that very moment.
+/// Writes link after link until the server dies. Returns the acknowledged ones. The writer whose
+/// acknowledgement brings `left` to 0 kills the server.
 fn write_until_it_dies(server: &Server, name: &str, left: &AtomicUsize) -> Vec<Acknowledged> {
     let mut acknowledged = Vec::new();
     let Ok(mut wire) = Wire::connect(server.address) else { return acknowledged };

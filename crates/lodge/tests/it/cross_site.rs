@@ -1,11 +1,11 @@
-//! Another site's page cannot make a visitor's browser change anything here.
+//! A page of another site cannot make a visitor's browser change anything on this site.
 
 use serde_json::json;
 
 use crate::{Ask, Lodge};
 
 #[test]
-fn what_another_sites_page_sends_is_refused_and_nothing_is_stored() {
+fn cross_site_writes_are_refused_and_nothing_is_stored() {
     let server = Lodge::new().start();
     let link = json!({ "target": "example.org" });
     let requests: [Ask; 6] = [
@@ -32,7 +32,7 @@ fn what_another_sites_page_sends_is_refused_and_nothing_is_stored() {
 }
 
 #[test]
-fn our_own_pages_and_programs_may_and_everybody_may_read() {
+fn same_site_pages_and_programs_may_write_and_all_sites_may_follow_links() {
     let server = Lodge::new().start();
     let form = |short: &str| server.post("/links").form(&format!("target=a.b&short={short}"));
     let origin = format!("http://{}", server.address);
@@ -48,7 +48,7 @@ fn our_own_pages_and_programs_may_and_everybody_may_read() {
 }
 
 #[test]
-fn another_site_may_not_read_the_api_through_a_visitors_browser() {
+fn the_api_sends_no_cors_headers_to_other_sites() {
     let server = Lodge::new().start();
     for method in ["GET", "OPTIONS"] {
         let ask = server.ask(method, "/api/links").header("Origin", "https://evil.example");

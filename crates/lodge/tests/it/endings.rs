@@ -1,4 +1,4 @@
-//! How links end: by time, by clicks, by deletion; and that an edit is seen at once.
+//! How links end: by time, by clicks, by deletion; and that an edit takes effect at once.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn in_seconds(seconds: i64) -> String {
     (Timestamp::now() + SignedDuration::from_secs(seconds)).to_string()
 }
 
-/// What a link that is over answers, to whoever asks.
+/// Asserts that every path of an ended link answers 410 with the reason.
 fn is_over(server: &Server, short: &str, why: &str) {
     for path in [format!("/{short}"), format!("/{short}+"), format!("/api/links/{short}")] {
         let answer = server.get(&path);
@@ -31,22 +31,22 @@ fn is_over(server: &Server, short: &str, why: &str) {
 }
 
 #[test]
-fn expiry_is_checked_on_every_read_also_of_what_is_in_memory() {
+fn expiry_is_checked_on_every_read_even_of_cached_links() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     assert_eq!(server.get("/gg").status, 307);
     assert_eq!(change(&server, &link, &json!({ "expires_at": in_seconds(3) })), 200);
-    assert_eq!(server.get("/gg").status, 307, "and now it is in memory, with its end");
+    assert_eq!(server.get("/gg").status, 307, "now the link is cached with its expiry");
     eventually_true("the link expires", || server.get("/gg").status == 410);
     is_over(&server, "gg", "this link has expired");
     let again = server.put("/?short=gg&long=example.com").send();
     assert_eq!(again.status, 409, "its short stays reserved");
     assert_eq!(change(&server, &link, &json!({ "expires_at": null })), 200);
-    assert_eq!(server.get("/gg").status, 307, "its owner may revive it");
+    assert_eq!(server.get("/gg").status, 307, "the owner can remove the expiry");
 }
 
 #[test]
-fn a_link_whose_clicks_are_used_up_is_gone() {
+fn a_link_is_gone_after_its_last_click() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "two", "max_clicks": 2 }));
     assert_eq!(server.get("/two").status, 307);
@@ -55,7 +55,7 @@ fn a_link_whose_clicks_are_used_up_is_gone() {
     let read = server.manage(&link, "GET").send().json();
     assert_eq!((&read["state"], &read["clicks_used"]), (&json!("exhausted"), &json!(2)));
     assert_eq!(change(&server, &link, &json!({ "max_clicks": 3 })), 200);
-    assert_eq!(server.get("/two").status, 307, "three in all, and two were used before");
+    assert_eq!(server.get("/two").status, 307, "three in total, of which two are used");
     assert_eq!(server.get("/two").status, 410);
 }
 
@@ -74,7 +74,7 @@ fn a_deleted_link_is_gone_and_its_short_reserved() {
 }
 
 #[test]
-fn a_short_that_is_no_longer_reserved_is_anybodys_and_carries_nothing_over() {
+fn a_short_is_free_after_its_reservation_and_keeps_nothing_of_the_old_link() {
     let server = Lodge::new().with("LODGE_LINKS_RESERVED_DAYS", "0").start();
     let first = server.create(&json!({ "target": "example.org", "short": "gg" }));
     assert_eq!(server.get("/gg").status, 307);
@@ -83,12 +83,12 @@ fn a_short_that_is_no_longer_reserved_is_anybodys_and_carries_nothing_over() {
     let second = server.create(&json!({ "target": "example.com", "short": "gg" }));
     server.get("/gg").leads_to(307, "https://example.com/");
     assert_eq!(change(&server, &first, &json!({ "target": "evil.example" })), 403);
-    assert_eq!(delete(&server, &first), 403, "the old manage key opens nothing");
+    assert_eq!(delete(&server, &first), 403, "the old manage key is not valid for the new link");
     assert_eq!(delete(&server, &second), 204);
 }
 
 #[test]
-fn an_edit_is_seen_by_the_next_request() {
+fn an_edit_takes_effect_with_the_next_request() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org/0", "short": "gg" }));
     for number in 1..=20 {

@@ -1,4 +1,4 @@
-//! The first five minutes: a link, its redirect, and that both are still there after the worst.
+//! The first five minutes: a link and its redirect, before and after a crash.
 
 use lodge_web::Front;
 
@@ -10,16 +10,16 @@ fn the_first_link_redirects_and_still_does_after_kill_9() {
     let put = |long: &str| server.put(&format!("/?short=gg&long={long}")).send().status;
     assert_eq!(put("google.com"), 201);
     server.get("/gg").leads_to(307, "https://google.com/");
-    assert_eq!(put("google.com"), 200, "it is so already");
-    assert_eq!(put("example.org"), 409, "another's link stays");
+    assert_eq!(put("google.com"), 200, "the same link exists");
+    assert_eq!(put("example.org"), 409, "an existing link is not replaced");
     server.get("/gg").leads_to(307, "https://google.com/");
-    assert_eq!(server.get("/GG").status, 404, "upper and lower case are apart");
+    assert_eq!(server.get("/GG").status, 404, "shorts are case-sensitive");
     server.kill();
     lodge.start().get("/gg").leads_to(307, "https://google.com/");
 }
 
 #[test]
-fn every_route_is_one_that_was_meant() {
+fn the_public_routes_are_exactly_the_listed_ones() {
     let mut routes: Vec<_> =
         Front::routes().iter().map(|(method, path)| format!("{method} {path}")).collect();
     let meant = ROUTES.iter().flat_map(|(path, methods)| {
@@ -31,7 +31,7 @@ fn every_route_is_one_that_was_meant() {
     assert_eq!(routes, meant);
 }
 
-/// What the public can ask for, whatever apps are on: paths, and the methods of each.
+/// All public routes, of all apps: paths and the methods of each.
 const ROUTES: &[(&str, &str)] = &[
     ("/", "GET PUT"),
     ("/-/pictures/{id}/{size}", "GET"),
@@ -146,7 +146,7 @@ const ROUTES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn links_alone_is_a_whole_shortener_and_nothing_more() {
+fn links_alone_is_a_complete_shortener_without_other_apps() {
     let server = Lodge::new().with("LODGE_APPS", "links").start();
     server.get_each(200, &["/", "/new", "/login", "/api/docs", "/api/openapi.json", "/robots.txt"]);
     server.get_each(404, &["/board", "/rides", "/signup"]);

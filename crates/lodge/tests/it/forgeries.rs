@@ -1,5 +1,4 @@
-//! What is not a provider's answer to this browser's question lets nobody in, and a provider that is not
-//! there holds up nobody.
+//! Forged and foreign provider responses are refused, and an unreachable provider delays no other request.
 
 use std::{
     net::TcpListener,
@@ -18,8 +17,8 @@ use crate::{
     tiers::Tiers,
 };
 
-/// Comes back and is refused, with nothing left of it: no session, no ticket, no flow that could be used
-/// again; the answer.
+/// Opens the callback, which must be refused and leave no session, no sign-up ticket and no authorization
+/// state. Returns the response.
 fn assert_refused(server: &Server, mut browser: Browser, back: &Url, what: &str) -> Answer {
     let answer = browser.get(back).expect(403);
     for cookie in ["lodge_session", "lodge_newcomer", "lodge_provider"] {
@@ -29,7 +28,7 @@ fn assert_refused(server: &Server, mut browser: Browser, back: &Url, what: &str)
 }
 
 #[test]
-fn an_answer_to_another_question_is_none() {
+fn a_callback_that_does_not_match_the_request_is_refused() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let back = browser.there_and_back(&server, "open", "ada");
@@ -61,36 +60,36 @@ fn an_answer_to_another_question_is_none() {
     changed(&format!("{said}.{}", &mac[1..]));
     let answer = Browser::default().get(&back);
     assert_eq!(answer.status, 403, "another browser: {answer:?}");
-    // After all of that, the right answer is still the right one.
+    // After all that the genuine response is still accepted.
     assert_eq!(browser.get(&back).location(), Some("/signup/name"));
 }
 
 #[test]
-fn an_answer_counts_once() {
+fn a_callback_is_accepted_once() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let back = browser.there_and_back(&server, "open", "ada");
     let keeps_its_cookies = browser.clone();
     assert_eq!(browser.get(&back).location(), Some("/signup/name"));
     let answer = browser.get(&back);
-    assert_eq!(answer.status, 403, "the browser keeps nothing of it: {answer:?}");
-    assert_refused(&server, keeps_its_cookies, &back, "the provider takes a code once");
+    assert_eq!(answer.status, 403, "the browser has no authorization state left: {answer:?}");
+    assert_refused(&server, keeps_its_cookies, &back, "the provider accepts a code once");
 }
 
 #[test]
-fn somebody_elses_code_lets_nobody_in() {
+fn a_stolen_code_is_refused() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     for way in ["open", "plain"] {
         let (mut ada, mut mallory) = (Browser::default(), Browser::default());
         let adas = ada.there_and_back(&server, way, "ada");
         let mallorys = mallory.set_out(&server, way);
         let stolen = with_parameter(&adas, "state", Some(&parameter(&mallorys, "state")));
-        assert_refused(&server, mallory, &stolen, &format!("{way}: a code is of who asked"));
+        assert_refused(&server, mallory, &stolen, &format!("{way}: the code is of ada's"));
     }
 }
 
 #[test]
-fn a_question_that_was_changed_on_its_way_has_no_answer() {
+fn a_tampered_authorization_request_is_refused() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
     for (way, name, value) in [
@@ -107,7 +106,7 @@ fn a_question_that_was_changed_on_its_way_has_no_answer() {
 }
 
 #[test]
-fn a_token_that_does_not_say_what_it_must_lets_nobody_in() {
+fn an_invalid_id_token_is_refused() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     for login in [
         "wrong-audience",
@@ -128,7 +127,7 @@ fn a_token_that_does_not_say_what_it_must_lets_nobody_in() {
 }
 
 #[test]
-fn a_providers_own_words_are_not_repeated() {
+fn error_texts_of_a_provider_are_not_shown() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let there = browser.set_out(&server, "open");
@@ -149,27 +148,27 @@ fn a_providers_own_words_are_not_repeated() {
 }
 
 #[test]
-fn a_provider_that_has_changed_its_keys_is_believed_at_once() {
+fn new_signing_keys_of_a_provider_are_used_at_once() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     Browser::default().sign_up_by(&server, "open", "ada");
     let _provider = provider.restarted();
     assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/links"));
 }
 
-/// Providers that are not there as they should be: one where nobody listens, one that never answers.
+/// Sets up two unavailable providers: one that refuses connections, one that never responds.
 fn lost(lodge: Lodge, silent: &TcpListener) -> Lodge {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = silent.local_addr().unwrap();
     with_providers(lodge, |_| {
         json!([
-            { "name": "down", "issuer": format!("http://{nobody}"), "client_id": "x" },
+            { "name": "down", "issuer": format!("http://{closed}"), "client_id": "x" },
             { "name": "silent", "issuer": format!("http://{silent}"), "client_id": "x" },
         ])
     })
     .with("LODGE_APPS", "links,accounts")
 }
 
-/// Politely told to come again, within that time.
+/// Asserts 503 with `Retry-After`, within that time.
 fn assert_unavailable(server: &Server, path: &str, within: Duration) {
     let began = Instant::now();
     let answer = server.get(path);
@@ -179,7 +178,7 @@ fn assert_unavailable(server: &Server, path: &str, within: Duration) {
 }
 
 #[test]
-fn a_provider_that_is_not_there_holds_up_nobody() {
+fn an_unreachable_provider_does_not_delay_other_requests() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let (lodge, server) = lost(Lodge::new(), &silent).started();
     assert_unavailable(&server, "/login/by/down", Duration::from_secs(2));
@@ -188,8 +187,8 @@ fn a_provider_that_is_not_there_holds_up_nobody() {
             scope
                 .spawn(|| assert_unavailable(&server, "/login/by/silent", Duration::from_secs(10)));
         }
-        assert_eq!(server.get("/no-such-link").status, 404, "everything else goes on");
-        assert_eq!(server.get("/api/users/nobody").status, 404);
+        assert_eq!(server.get("/no-such-link").status, 404, "other requests are served");
+        assert_eq!(server.get("/api/users/stranger").status, 404);
     });
     let checked = lodge.run(&["check"]);
     let line = checked.out.lines().find(|line| line.starts_with("BAD   provider down"));
@@ -197,7 +196,7 @@ fn a_provider_that_is_not_there_holds_up_nobody() {
 }
 
 #[test]
-fn nor_does_it_where_the_tiers_share_one_connection() {
+fn an_unresponsive_provider_does_not_block_the_connection_between_the_tiers() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut tiers = Tiers::new().with("LODGE_ACCOUNTS_CONNECTIONS", "1");
     tiers.accounts = lost(tiers.accounts, &silent);
@@ -206,9 +205,9 @@ fn nor_does_it_where_the_tiers_share_one_connection() {
         for _ in 0..100 {
             scope.spawn(|| assert_unavailable(&web, "/login/by/silent", Duration::from_secs(10)));
         }
-        let _somebody_waits = silent.accept().unwrap();
+        let _pending = silent.accept().unwrap();
         let began = Instant::now();
-        assert_eq!(web.get("/api/users/nobody").status, 404, "everything else goes on");
+        assert_eq!(web.get("/api/users/stranger").status, 404, "other requests are served");
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     });
 }
@@ -231,11 +230,11 @@ fn the_sign_in_page_does_not_wait_long_for_the_list_of_providers() {
 }
 
 #[test]
-fn a_provider_that_dies_in_the_middle_is_missed_politely() {
+fn a_provider_that_fails_during_a_sign_in_is_answered_with_503() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut slow = Browser::default();
     let began = Instant::now();
-    assert_eq!(slow.sign_in_by(&server, "open", "slow").status, 503, "it never answers");
+    assert_eq!(slow.sign_in_by(&server, "open", "slow").status, 503, "the provider never responds");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 
     let mut browser = Browser::default();

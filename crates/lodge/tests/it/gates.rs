@@ -1,4 +1,4 @@
-//! Gates with keys: whose rides are whose, and who may send what.
+//! Gates with keys: scopes of event ids, and permissions.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn line(id: &str, resort: u32) -> Value {
 }
 
 #[test]
-fn ids_of_a_gates_events_are_none_of_anothers() {
+fn event_ids_are_scoped_to_a_gate() {
     let (lodge, server) = Lodge::new().started();
     let (north, south) = (lodge.gate("north", &[]), lodge.gate("south", &[]));
     for (key, lift) in [(None, 1), (Some(north.as_str()), 2), (Some(south.as_str()), 3)] {
@@ -37,7 +37,7 @@ fn ids_of_a_gates_events_are_none_of_anothers() {
     assert_eq!(server.get(DAY).json(), json!(60));
     let void = |key: &str| batch(&server, key, &[json!({ "id": "v", "void": "17" })]);
     assert_eq!(void(&north), (200, vec![201]));
-    assert_eq!(server.get(DAY).json(), json!(40), "its own ride alone");
+    assert_eq!(server.get(DAY).json(), json!(40), "only its own ride is void");
     assert_eq!(send(&server, DAY, Some(&south), "17", 3).status, 201);
     let gates: Vec<i64> = {
         let database = lodge.database();
@@ -49,7 +49,7 @@ fn ids_of_a_gates_events_are_none_of_anothers() {
 }
 
 #[test]
-fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
+fn a_gate_of_a_resort_sends_rides_of_that_resort_only() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.gate("north", &["--resort", "3"]);
     assert_eq!(send(&server, DAY, Some(&key), "a", 1).status, 201);
@@ -63,7 +63,7 @@ fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
 }
 
 #[test]
-fn a_revoked_gate_sends_nothing_any_more() {
+fn a_revoked_gate_key_is_refused_and_its_rides_stay() {
     let (lodge, server) = Lodge::new().started();
     let (north, south) = (lodge.gate("north", &[]), lodge.gate("south", &["--resort", "3"]));
     assert_eq!(send(&server, DAY, Some(&north), "a", 1).status, 201);
@@ -77,17 +77,17 @@ fn a_revoked_gate_sends_nothing_any_more() {
     assert!(fields[0][4].starts_with("revoked "), "{listed}");
     assert_eq!((fields[1][..3].to_vec(), fields[1][4]), (vec!["2", "south", "resort 3"], "live"));
     assert_eq!(lodge.run(&["admin", "gate", "revoke", "west"]).code, 1);
-    assert_eq!(lodge.run(&["admin", "gate", "create", "south"]).code, 1, "a name is given once");
+    assert_eq!(lodge.run(&["admin", "gate", "create", "south"]).code, 1, "names are unique");
 
     server.stop();
     let east = lodge.gate("east", &[]);
     let server = lodge.start();
-    assert_eq!(send(&server, DAY, Some(&east), "c", 1).status, 201, "made while no server ran");
+    assert_eq!(send(&server, DAY, Some(&east), "c", 1).status, 201, "created without a server");
     assert_eq!(send(&server, DAY, Some(&north), "c", 1).status, 401);
 }
 
 #[test]
-fn whoever_shows_a_key_that_is_no_gates_is_refused() {
+fn a_key_that_is_not_a_gate_key_is_refused() {
     let (lodge, server) = Lodge::new().started();
     let gates_key = lodge.gate("north", &[]);
     let wrong = format!("{}x", &gates_key[..53]);
@@ -100,13 +100,13 @@ fn whoever_shows_a_key_that_is_no_gates_is_refused() {
     }
     let basic = server.post(DAY).header("Authorization", "Basic bWU6bWU=");
     basic.json(json!({ "time": 1, "liftID": 1 })).expect(401);
-    assert_eq!(server.get(DAY).status, 404, "nothing of it was kept");
+    assert_eq!(server.get(DAY).status, 404, "nothing was stored");
     let elsewhere = server.ask("GET", "/api/links").bearer(&gates_key).send();
-    assert_eq!(elsewhere.status, 401, "a gate's key opens nothing else");
+    assert_eq!(elsewhere.status, 401, "a gate's key is valid for rides only");
 }
 
 #[test]
-fn where_keys_are_required_nobody_sends_without_one() {
+fn rides_without_a_key_are_refused_where_keys_are_required() {
     let (lodge, server) = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true").started();
     let key = lodge.gate("north", &[]);
     let answer = send(&server, DAY, None, "a", 1);
@@ -114,19 +114,19 @@ fn where_keys_are_required_nobody_sends_without_one() {
     server.post("/api/rides").body(format!("{}\n", line("a", 3))).expect(401);
     assert_eq!(send(&server, DAY, Some(&key), "a", 1).status, 201);
     assert_eq!(batch(&server, &key, &[line("b", 3)]), (200, vec![201]));
-    assert_eq!(server.get(DAY).json(), json!(10), "reading needs none");
+    assert_eq!(server.get(DAY).json(), json!(10), "reading needs no key");
 }
 
 #[test]
-fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
+fn a_renewed_gate_gets_a_new_key_and_keeps_its_rides() {
     let (lodge, server) = Lodge::new().started();
     let first = lodge.gate("north", &["--resort", "3"]);
     assert_eq!(send(&server, DAY, Some(&first), "a", 1).status, 201);
     let renew = || lodge.admin(&["gate", "renew", "north"]).trim().to_owned();
     let second = renew();
-    assert_eq!(send(&server, DAY, Some(&first), "b", 1).status, 401, "the older one, at once");
+    assert_eq!(send(&server, DAY, Some(&first), "b", 1).status, 401, "the old key");
     let again = send(&server, DAY, Some(&second), "a", 1);
-    assert_eq!(again.header("idempotency-replayed"), Some("true"), "its events are its own");
+    assert_eq!(again.header("idempotency-replayed"), Some("true"), "the gate keeps its events");
     assert_eq!(send(&server, ELSEWHERE, Some(&second), "b", 1).status, 403);
     lodge.admin(&["gate", "revoke", "north"]);
     assert_eq!(send(&server, DAY, Some(&second), "b", 1).status, 401);
@@ -144,7 +144,7 @@ fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
 }
 
 #[test]
-fn a_resort_that_a_gate_cannot_have_is_named_as_it_was_given() {
+fn an_invalid_resort_of_a_gate_is_reported_by_option() {
     let lodge = Lodge::new();
     assert_eq!(lodge.start().stop(), Some(0));
     lodge.run(&["admin", "gate", "create", "x", "--resort", "99"]).fails("--resort: must be");

@@ -1,10 +1,10 @@
-//! The same Idempotency-Key does a thing once, and answers as it did then.
+//! Requests with the same Idempotency-Key are executed once and answered with the stored outcome.
 
 use serde_json::{Value, json};
 
 use crate::{Answer, Lodge, Server, each};
 
-/// So that answers name the same URL before and after a restart.
+/// An installation with a fixed public URL, so that responses are the same before and after a restart.
 fn lodge() -> Lodge {
     Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example")
 }
@@ -46,7 +46,7 @@ fn a_repeated_put_is_answered_as_the_first_time() {
     let first = put("k").expect(201);
     same(&first, &put("k"));
     let second = put("another");
-    assert_eq!(second.status, 200, "without the key it is so already");
+    assert_eq!(second.status, 200, "with another key: the link exists");
     same(&second, &put("another"));
     server.put("/?short=gg&long=example.com").once("k").expect(422);
 }
@@ -110,7 +110,7 @@ fn a_repeated_refusal_is_answered_as_the_first_time() {
 }
 
 #[test]
-fn a_form_that_replaces_the_key_and_is_sent_twice_leaves_its_owner_in() {
+fn a_repeated_form_that_renews_the_key_keeps_the_owner_signed_in() {
     let server = lodge().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let old = format!("lodge_manage={}", link["manage_key"].as_str().unwrap());
@@ -174,7 +174,7 @@ fn a_key_is_bound_to_its_caller_method_and_route() {
 }
 
 #[test]
-fn a_key_that_is_no_key_is_refused_and_nothing_is_stored() {
+fn an_invalid_idempotency_key_is_refused_and_nothing_is_stored() {
     let server = lodge().start();
     let link = json!({ "target": "example.org" });
     for bad in ["", &"k".repeat(129), "é", "tab\tinside"] {

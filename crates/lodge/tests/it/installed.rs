@@ -1,4 +1,4 @@
-//! What tests need of other languages, at the versions of a lock file.
+//! Installs packages of other languages that tests need, at the versions of a lock file.
 
 use std::{
     fs::{self, File},
@@ -6,16 +6,16 @@ use std::{
     time::Duration,
 };
 
-/// How long it may take to bring it.
+/// How long an installation may take.
 pub(crate) const INSTALL_DEADLINE: Duration = Duration::from_mins(3);
 
-/// The folder in which the files of `tests/<name>` are, and what `install` has brought there, which it does
-/// anew when the lock file has changed.
+/// Returns a folder with the files of `tests/<name>` and the packages of `install`, which runs again when the
+/// lock file has changed.
 pub(crate) fn installed(name: &str, lock_file: &str, install: impl FnOnce(&Path)) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&to).unwrap();
-    // One at a time, of those who test at the same time.
+    // Concurrent test processes install one at a time.
     let lock = File::create(to.join(".lock")).unwrap();
     lock.lock().unwrap();
     for file in fs::read_dir(from).unwrap() {

@@ -1,4 +1,4 @@
-//! Limits per client address: for what can be abused, and for nobody else.
+//! Limits per client address, for requests that can be abused.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn is_refused(answer: &Answer) {
 }
 
 #[test]
-fn an_address_behind_the_proxy_creates_so_many_links_a_minute_and_others_as_many() {
+fn link_creation_is_limited_per_address_behind_the_proxy() {
     let server = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5").start();
     let from = |address: &str, number: usize| put(&server, number).from(address).send();
     for number in 0..5 {
@@ -35,12 +35,12 @@ fn an_address_behind_the_proxy_creates_so_many_links_a_minute_and_others_as_many
     let forwarded = "for=198.51.100.3;proto=https";
     put(&server, 6).header("Forwarded", forwarded).expect(201);
     assert_eq!(server.get("/s0").status, 307);
-    // Following is free.
+    // Redirects are not limited.
     server.ask("GET", "/s0").from("198.51.100.1").expect(307);
 }
 
 #[test]
-fn this_machine_and_holders_of_keys_are_not_limited() {
+fn loopback_and_api_keys_are_not_limited() {
     let (lodge, server) = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5").started();
     for number in 0..30 {
         put(&server, number).expect(201);
@@ -75,7 +75,7 @@ fn a_bulk_counts_for_every_link_in_it() {
 }
 
 #[test]
-fn passwords_and_keys_cannot_be_guessed_at_speed() {
+fn attempts_to_guess_passwords_and_keys_are_limited() {
     let (lodge, server) = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").started();
     server.create(&json!({ "target": "example.org", "short": "door", "password": "right" }));
     let key = lodge.key("me");
@@ -94,7 +94,7 @@ fn passwords_and_keys_cannot_be_guessed_at_speed() {
 }
 
 #[test]
-fn a_link_is_not_given_passwords_at_speed() {
+fn changes_of_a_link_password_are_limited() {
     let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").start();
     let link = server.create(&json!({ "target": "example.org", "short": "door" }));
     let edit = |body: serde_json::Value| {
@@ -104,5 +104,5 @@ fn a_link_is_not_given_passwords_at_speed() {
         assert_eq!(edit(json!({ "password": number.to_string() })).status, 200);
     }
     is_refused(&edit(json!({ "password": "x" })));
-    assert_eq!(edit(json!({ "tags": ["a"] })).status, 200, "only a hash is costly");
+    assert_eq!(edit(json!({ "tags": ["a"] })).status, 200, "tags need no hash");
 }

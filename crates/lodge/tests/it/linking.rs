@@ -1,4 +1,4 @@
-//! Linking a provider to an account takes more than a session, and leaves no way in behind.
+//! Linking a provider to an account requires reauthentication, and leaves no unwanted way to sign in.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
     providers::{ask_to_link, begin_to_link, issuers, link, unlink_on_page},
 };
 
-/// Refused on a page with these words, for somebody who stays signed in.
+/// Asserts a refusal page with this reason, and that the account stays signed in.
 fn assert_not_linked(server: &Server, token: &str, answer: &Answer, why: &str) {
     let text = answer.text();
     assert!(text.contains("The provider was not linked") && text.contains(why), "{text}");
@@ -17,7 +17,7 @@ fn assert_not_linked(server: &Server, token: &str, answer: &Answer, why: &str) {
 }
 
 #[test]
-fn a_session_alone_links_no_provider() {
+fn a_session_alone_cannot_link_a_provider() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let token = server.member("ada");
     let mut browser = Browser::signed_in(&server, &token);
@@ -31,13 +31,13 @@ fn a_session_alone_links_no_provider() {
     }
     assert_eq!(link(&server, &mut browser, "open", "ada").location(), Some("/account"));
 
-    let mut nobody = Browser::default();
+    let mut visitor = Browser::default();
     let sign_in = (303, Some("/login?next=/account"));
-    assert_eq!(ask_to_link(&server, &mut nobody, "open", PASSWORD).leads(), sign_in);
+    assert_eq!(ask_to_link(&server, &mut visitor, "open", PASSWORD).leads(), sign_in);
 }
 
 #[test]
-fn who_has_no_password_links_soon_after_a_sign_in() {
+fn an_account_without_a_password_links_soon_after_a_sign_in() {
     let (provider, lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
@@ -53,7 +53,7 @@ fn who_has_no_password_links_soon_after_a_sign_in() {
 }
 
 #[test]
-fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
+fn a_failed_link_keeps_the_session_and_shows_the_reason() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     Browser::default().sign_up_by(&server, "open", "grace");
     let token = server.member("ada");
@@ -76,11 +76,11 @@ fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
         "The provider denied access, or you cancelled the sign-in.",
     );
     let answer = Browser::default().get(&back);
-    assert!(answer.text().contains("You were not signed in"), "nobody is signed in there");
+    assert!(answer.text().contains("You were not signed in"), "a browser without a session");
 }
 
 #[test]
-fn a_recovered_account_has_one_way_in() {
+fn a_password_reset_unlinks_all_providers() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     server.make_account("ada");
     let mut mallory = Browser::signed_in(&server, &server.token("ada"));
@@ -92,10 +92,10 @@ fn a_recovered_account_has_one_way_in() {
     let new = "another in the fog";
     let wish = json!({ "username": "ada", "code": code.trim(), "new": new });
     server.post("/api/password").json(&wish).expect(204);
-    assert_eq!(mallory.get(&late).status, 403, "what was begun before ends with it");
+    assert_eq!(mallory.get(&late).status, 403, "the reset invalidates pending authorizations");
     for way in ["open", "plain"] {
         let answer = Browser::default().sign_in_by(&server, way, "mallory");
-        assert_eq!(answer.location(), Some("/signup/name"), "{way}: nobody's now");
+        assert_eq!(answer.location(), Some("/signup/name"), "{way}: unlinked by the reset");
     }
     let session = json!({ "username": "ada", "password": new });
     let answer = server.post("/api/session").json(&session).send().json();
@@ -103,7 +103,7 @@ fn a_recovered_account_has_one_way_in() {
 }
 
 #[test]
-fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
+fn unlinking_on_the_page_shows_errors_and_can_be_repeated() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     browser.sign_up_by(&server, "open", "ada");
@@ -121,7 +121,7 @@ fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
 }
 
 #[test]
-fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
+fn a_provider_that_is_no_longer_configured_can_be_unlinked() {
     let (provider, lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
@@ -131,7 +131,7 @@ fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
     let mut browser = Browser::signed_in(&server, &token);
     let former = format!("{}/plain", provider.issuer);
     browser.open(&server, "/account").says(&format!("<strong class=\"wrap\">{former}</strong>"));
-    // Nobody can sign in by the other.
+    // The former provider cannot sign the account in, so the last working one stays.
     unlink_on_page(&server, &mut browser, &provider.issuer).expect(409);
     assert_eq!(unlink_on_page(&server, &mut browser, &former).location(), Some("/account"));
     assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
@@ -139,7 +139,7 @@ fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
 }
 
 #[test]
-fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
+fn forms_of_the_account_page_may_redirect_to_providers_if_any_are_configured() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     let token = server.member("ada");
     let leads_away = |answer: &Answer| {
@@ -165,7 +165,7 @@ fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
 }
 
 #[test]
-fn an_address_goes_to_providers_and_back_so_often_a_minute() {
+fn sign_ins_by_a_provider_are_limited_per_address() {
     let provider = OpenIdProvider::start();
     let server = provider.lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").start();
     server.make_account("ada");

@@ -1,5 +1,5 @@
-//! What Lodge promises, tried on the real binary over real sockets and a real folder. Each test is
-//! named after the promise that it keeps.
+//! Tests of Lodge's promises, on the real binary with real sockets and a real data folder. Each test is
+//! named after the promise that it checks.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
@@ -64,7 +64,7 @@ mod transfer;
 mod twins;
 mod unread;
 
-// What nearly every test uses.
+// Helpers that nearly every test uses.
 use accounts::PASSWORD;
 use client::{Answer, Ask, Wire, between, each, holds};
 use server::{DEADLINE, Lodge, Process, Ran, Server, eventually, eventually_true, text};

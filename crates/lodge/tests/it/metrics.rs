@@ -1,17 +1,17 @@
-//! What an operator can see, and nobody else.
+//! Metrics, health and logs, which only operators can read.
 
 use serde_json::json;
 
 use crate::{Lodge, Server, eventually_true, tiers::Tiers};
 
 #[test]
-fn requests_and_their_latency_are_measured_redirects_too() {
+fn requests_and_redirects_are_counted_with_their_latency() {
     let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     for _ in 0..25 {
         server.get("/gg");
     }
-    for path in ["/nobody", "/nobody-2", "/api/nope"] {
+    for path in ["/unlisted", "/unlisted-2", "/api/nope"] {
         server.get(path);
     }
     server.ask("BREW", "/gg").send();
@@ -30,14 +30,14 @@ fn requests_and_their_latency_are_measured_redirects_too() {
     near(sum("lodge_http_requests_total", "route=\"/api/links\",status=\"201\""), 1.0);
     assert!(sum("lodge_http_request_duration_seconds_count", "/{short}") >= 25.0, "{text}");
     assert!(text.contains("lodge_http_request_duration_seconds_bucket{"), "{text}");
-    assert!(!text.contains("nobody"), "no path of a caller's becomes a label: {text}");
+    assert!(!text.contains("unlisted"), "request paths never become labels: {text}");
     eventually_true("clicks are counted as stored", || {
         server.metric("lodge_links_clicks_stored_total") > 24.5
     });
 }
 
 #[test]
-fn the_public_listener_tells_nothing_of_that() {
+fn the_public_listener_serves_no_metrics_or_health() {
     let server = Lodge::new().start();
     for path in ["/metrics", "/health/live", "/health/ready", "/health"] {
         assert!(!server.get(path).expect(404).text().contains("lodge_http"), "{path}");
@@ -52,7 +52,7 @@ fn the_public_listener_tells_nothing_of_that() {
 fn a_request_keeps_the_id_that_the_proxy_gave_it() {
     let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
-    for path in ["/gg", "/gg", "/gg+", "/nobody", "/api/links/gg"] {
+    for path in ["/gg", "/gg", "/gg+", "/unknown", "/api/links/gg"] {
         let answer = server.ask("GET", path).header("X-Request-Id", "from-the-proxy").send();
         assert_eq!(answer.header("x-request-id"), Some("from-the-proxy"), "{path}");
         let answer = server.ask("GET", path).header("X-Request-Id", "<no plain one>").send();
@@ -68,12 +68,12 @@ fn a_request_is_found_in_the_log_by_its_id() {
     let given = server.ask("GET", "/gg").header("X-Request-Id", "from-the-proxy").send();
     assert_eq!(given.header("x-request-id"), Some("from-the-proxy"));
     for id in [own.as_str(), "from-the-proxy"] {
-        eventually_true("it is logged", || server.log().contains(&format!("\"{id}\"")));
+        eventually_true("the request is logged", || server.log().contains(&format!("\"{id}\"")));
     }
 }
 
 #[test]
-fn each_section_of_a_request_about_accounts_is_measured() {
+fn each_section_of_an_accounts_request_is_measured() {
     let (_tiers, accounts, web) = Tiers::new().start();
     let token = web.member("ada");
     for _ in 0..10 {
@@ -91,20 +91,20 @@ fn each_section_of_a_request_about_accounts_is_measured() {
         (&accounts, "lodge_accounts_store_read", 3.0),
         (&accounts, "lodge_accounts_store_write", 2.0),
         (&accounts, "lodge_accounts_token_update", 1.0),
-        // To make the account, and to sign in.
+        // For the sign-up and the sign-in.
         (&accounts, "lodge_passwords_wait", 2.0),
         (&accounts, "lodge_passwords_work", 2.0),
     ] {
         is_measured(server, section, at_least);
     }
-    eventually_true("a session is remembered", || {
+    eventually_true("the session is cached", || {
         assert!(web.opens(&token));
         web.metric("lodge_accounts_cache_hit_seconds_count") > 0.5
     });
     is_measured(&web, "lodge_accounts_cache_hit", 1.0);
 }
 
-/// That there is a histogram of so many times at least, in seconds, with its description.
+/// Asserts a histogram in seconds with at least `at_least` observations, and its description.
 fn is_measured(server: &Server, section: &str, at_least: f64) {
     let text = server.ops("/metrics").text();
     let count = server.metric(&format!("{section}_seconds_count"));
@@ -118,7 +118,7 @@ fn is_measured(server: &Server, section: &str, at_least: f64) {
 }
 
 #[test]
-fn what_came_of_events_about_rides_is_counted_from_the_start() {
+fn ride_events_are_counted_by_outcome_from_zero() {
     let (lodge, server) = Lodge::new().started();
     let counted = || {
         ["stored", "duplicate", "refused"].map(|outcome| {

@@ -1,11 +1,11 @@
-//! `links.mode`: first come, or newest wins.
+//! `links.mode`: the first claim of a short stays, or the newest PUT wins.
 
 use serde_json::json;
 
 use crate::Lodge;
 
 #[test]
-fn in_replace_mode_the_newest_put_wins_and_nothing_else_changes_links() {
+fn in_replace_mode_only_the_newest_put_changes_a_link() {
     let (lodge, server) = Lodge::new().with("LODGE_LINKS_MODE", "replace").started();
     let put = |long: &str| server.put(&format!("/?short=gg&long={long}")).send().status;
     for number in 0..20 {
@@ -13,7 +13,7 @@ fn in_replace_mode_the_newest_put_wins_and_nothing_else_changes_links() {
         let location = format!("https://example.org/{number}");
         assert_eq!(server.get("/gg").location(), Some(location.as_str()));
     }
-    assert_eq!(put("example.org/19"), 200, "it is so already");
+    assert_eq!(put("example.org/19"), 200, "the same link exists");
     let key = lodge.key("owner");
     for (method, body) in [("PATCH", "{\"target\":\"evil.example\"}"), ("DELETE", "")] {
         let ask = server.ask(method, "/api/links/gg").bearer(&key);
@@ -25,12 +25,12 @@ fn in_replace_mode_the_newest_put_wins_and_nothing_else_changes_links() {
 }
 
 #[test]
-fn in_replace_mode_nobody_holds_on_to_a_link() {
+fn in_replace_mode_links_have_no_owner() {
     let (lodge, server) = Lodge::new().with("LODGE_LINKS_MODE", "replace").started();
     let owner = lodge.key("owner");
     let wanted = json!({ "target": "example.org" });
     let link = server.post("/api/links").bearer(&owner).json(&wanted).send().json();
-    assert_eq!(link.get("manage_key"), None, "it would open nothing");
+    assert_eq!(link.get("manage_key"), None, "a manage key would have no effect");
     let path = format!("/api/links/{}", link["short"].as_str().unwrap());
     let edit = json!({ "target": "evil.example" });
     for key in [owner.as_str(), "manage_x"] {
@@ -43,7 +43,7 @@ fn in_replace_mode_nobody_holds_on_to_a_link() {
 }
 
 #[test]
-fn in_replace_mode_a_link_that_is_made_on_the_page_is_everybodys() {
+fn in_replace_mode_a_link_created_on_the_page_has_no_owner() {
     let server = Lodge::new().with("LODGE_LINKS_MODE", "replace").start();
     let made = server.post("/links").browser().form("target=example.org&short=gg").send();
     assert_eq!((made.status, made.location()), (303, Some("/gg+")));
@@ -55,7 +55,7 @@ fn in_replace_mode_a_link_that_is_made_on_the_page_is_everybodys() {
 }
 
 #[test]
-fn links_that_have_owners_are_not_opened_to_everybody_by_a_setting() {
+fn a_folder_with_owned_links_is_not_served_in_replace_mode() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     server.kill();
@@ -67,7 +67,7 @@ fn links_that_have_owners_are_not_opened_to_everybody_by_a_setting() {
 }
 
 #[test]
-fn in_claim_mode_nobody_overwrites_anothers_link() {
+fn in_claim_mode_a_put_never_overwrites_a_link() {
     let (lodge, server) = Lodge::new().started();
     let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
     let put = |key: &str, long: &str| {

@@ -1,9 +1,9 @@
-//! The seeds' own clients, byte by byte: `ab`, `wrk` with a script, and scripts that encode nothing.
+//! The seeds' clients, byte by byte: `ab`, `wrk` with a script, and scripts that do not URL-encode.
 
 use crate::{Lodge, Wire};
 
 #[test]
-fn abs_http_1_0_put_works_whatever_its_body_and_type() {
+fn an_http_1_0_put_of_ab_works_with_any_body_and_type() {
     let server = Lodge::new().start();
     let put = format!(
         "PUT /?short=arnold&long=https://www.cs.toronto.edu/~arnold/ HTTP/1.0\r\n\
@@ -30,7 +30,7 @@ fn abs_http_1_0_put_works_whatever_its_body_and_type() {
 }
 
 #[test]
-fn a_kept_alive_http_1_0_connection_takes_one_put_after_another() {
+fn an_http_1_0_keep_alive_connection_carries_many_puts() {
     let server = Lodge::new().start();
     let mut wire = Wire::connect(server.address).unwrap();
     for number in 0..50 {
@@ -47,7 +47,7 @@ fn a_kept_alive_http_1_0_connection_takes_one_put_after_another() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_their_order() {
+fn pipelined_requests_are_answered_in_order() {
     let server = Lodge::new().start();
     let requests: Vec<String> = (0..20)
         .map(|number| {
@@ -66,7 +66,7 @@ fn pipelined_requests_are_answered_in_their_order() {
 }
 
 #[test]
-fn a_long_that_was_not_encoded_is_taken_as_it_was_meant() {
+fn an_unencoded_long_is_accepted() {
     let server = Lodge::new().start();
     for (short, long, location) in [
         ("a", "https://a.example/?x=1&y=2", "https://a.example/?x=1&y=2"),

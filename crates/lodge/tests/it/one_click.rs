@@ -1,4 +1,4 @@
-//! A click limit is exact: never more, whoever asks at once and whatever dies meanwhile.
+//! A click limit is exact, under concurrent requests and across crashes.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -47,7 +47,7 @@ fn a_one_click_link_never_redirects_twice_across_kill_9() {
             server.create(&json!({ "target": "example.org", "short": short, "max_clicks": 1 }));
         }
         let counts: Vec<AtomicUsize> = shorts.iter().map(|_| AtomicUsize::new(0)).collect();
-        // Each time another of the redirects is the server's last act.
+        // Each round kills the server after another number of redirects.
         let left = AtomicUsize::new(1 + round);
         thread::scope(|scope| {
             for client in 0..16 {
@@ -72,14 +72,14 @@ fn sum(counts: &[AtomicUsize]) -> usize {
     counts.iter().map(|count| count.load(Ordering::SeqCst)).sum()
 }
 
-/// What comes of it when all follow a link at once.
+/// Returns the statuses when all clients follow a link at the same time.
 fn statuses(server: &Server, short: &str) -> Vec<u16> {
     let answers = server.ask("GET", &format!("/{short}")).at_once(CLIENTS);
     answers.into_iter().map(|answer| answer.status).collect()
 }
 
-/// Asks for every link until the server is gone, each client from another one on. Whose redirect is
-/// the last that is `left` kills the server that very moment.
+/// Requests the links in turn, starting at `first`, until the server is gone. The client whose redirect
+/// brings `left` to 0 kills the server.
 fn ask_in_turn(
     server: &Server,
     first: usize,

@@ -1,4 +1,4 @@
-//! Overload is refused, not suffered.
+//! Overload is refused with 429 or 503, and memory stays bounded.
 
 use std::{
     io::{Read, Write},
@@ -11,21 +11,21 @@ use serde_json::json;
 
 use crate::{Lodge, Wire, board, eventually_true};
 
-/// What memory may grow by under any load.
+/// The largest growth of memory under any load, in bytes.
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
 
 #[test]
-fn connections_past_the_limit_are_refused_and_the_others_served() {
+fn connections_past_the_limit_are_refused_and_others_served() {
     const LIMIT: usize = 50;
     let server = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", &LIMIT.to_string()).start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
-    eventually_true("its connection is closed", || server.metric("lodge_http_connections ") < 1.5);
+    eventually_true("the connection closes", || server.metric("lodge_http_connections ") < 1.5);
 
     let mut idle: Vec<Wire> = Vec::new();
     let mut refused = 0;
     for _ in 0..4 * LIMIT {
         let mut wire = Wire::connect(server.address).unwrap();
-        // Those that have a place are answered; the others hear 503, or nothing any more.
+        // Connections within the limit are served; the others get 503 or are closed.
         let _ = wire.write(b"GET /gg HTTP/1.1\r\nHost: x\r\n\r\n");
         match wire.read() {
             Ok(answer) if answer.status == 307 => idle.push(wire),
@@ -43,7 +43,7 @@ fn connections_past_the_limit_are_refused_and_the_others_served() {
     }
     let counted = server.metric("lodge_http_connections_refused_total");
     assert!(counted >= 150.0, "{counted}");
-    assert_eq!(server.ops("/health/ready").status, 200, "the other listener has its own places");
+    assert_eq!(server.ops("/health/ready").status, 200, "the ops listener has a limit of its own");
     drop(idle);
     eventually_true("a healthy client is served", || {
         server.ask("GET", "/gg").try_send().is_ok_and(|answer| answer.status == 307)
@@ -85,7 +85,7 @@ fn two_gigabytes_of_body_are_refused_and_memory_stays_flat() {
 }
 
 #[test]
-fn bodies_that_stall_keep_no_room_from_the_others() {
+fn stalled_bodies_do_not_block_other_requests() {
     let server = Lodge::new().start();
     let stalled: Vec<Wire> = (0..100)
         .map(|number| {
@@ -97,14 +97,14 @@ fn bodies_that_stall_keep_no_room_from_the_others() {
             server.send_raw(head.as_bytes())
         })
         .collect();
-    eventually_true("all are there", || server.metric("lodge_http_connections ") > 99.5);
+    eventually_true("all are connected", || server.metric("lodge_http_connections ") > 99.5);
     for number in 0..10 {
         server.create(&json!({ "target": "example.org", "short": format!("s{number}") }));
     }
     drop(stalled);
 }
 
-/// Sends a body until the server will have no more of it; how much it took.
+/// Sends a body until the server accepts no more. Returns the accepted bytes.
 fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
     const PIECE: usize = 64 * 1024;
     stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -130,34 +130,34 @@ fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
 }
 
 #[test]
-fn a_peer_that_asks_and_does_not_read_is_not_served_ahead() {
+fn pipelined_requests_of_a_client_that_does_not_read_are_not_all_served() {
     const ASKED: usize = 500;
     let server = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").start();
-    let _deaf = server.send_raw(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED));
+    let _unread = server.send_raw(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED));
     let answered = || {
         let series = "lodge_http_requests_total{method=\"GET\",route=\"/api/docs\",status=\"200\"}";
         server.metric(series)
     };
-    eventually_true("it is asked", || answered() > 0.0);
-    eventually_true("it is cut off", || server.metric("lodge_http_connections ") < 1.5);
+    eventually_true("a request is served", || answered() > 0.0);
+    eventually_true("the connection is closed", || server.metric("lodge_http_connections ") < 1.5);
     // A page is 22 KB; a socket's send buffer grows to megabytes unless it is bounded.
-    assert!(answered() < 50.0, "{} pages were made for nobody", answered());
+    assert!(answered() < 50.0, "{} pages were rendered without a reader", answered());
 }
 
 #[test]
-fn a_silent_connection_costs_little_more_than_its_place() {
+fn an_idle_connection_takes_less_than_six_kib() {
     const SILENT: u64 = 2000;
-    // Without accounts nothing begins by itself meanwhile, and takes memory for the first time.
+    // Without accounts no background task starts meanwhile and allocates memory for the first time.
     let server = Lodge::new().with("LODGE_APPS", "links").start();
     let before = server.memory_bytes();
     let silent: Vec<_> = (0..SILENT).map(|_| TcpStream::connect(server.address).unwrap()).collect();
-    eventually_true("all are there", || server.metric("lodge_http_connections ") >= 2000.0);
+    eventually_true("all are connected", || server.metric("lodge_http_connections ") >= 2000.0);
     let each = server.memory_bytes().saturating_sub(before) / SILENT;
     assert!(each < 6 * 1024, "{each} bytes for each of {}", silent.len());
 }
 
 #[test]
-fn hashing_is_refused_past_its_queue_and_redirects_go_on() {
+fn hashing_past_its_queue_is_refused_and_redirects_are_unaffected() {
     let lodge =
         Lodge::new().with("LODGE_PASSWORDS_THREADS", "1").with("LODGE_PASSWORDS_QUEUE_MAX", "2");
     let server = lodge.start();
@@ -182,7 +182,7 @@ fn hashing_is_refused_past_its_queue_and_redirects_go_on() {
 }
 
 #[test]
-fn a_board_that_is_read_too_much_refuses_that_and_other_apps_answer_all() {
+fn an_overloaded_board_refuses_reads_and_other_apps_are_unaffected() {
     let lodge =
         board::lodge().with("LODGE_EMBEDDED_READERS", "1").with("LODGE_EMBEDDED_QUEUE_MAX", "4");
     let (server, [ada]) = lodge.start_with(["ada"]);
@@ -196,7 +196,7 @@ fn a_board_that_is_read_too_much_refuses_that_and_other_apps_answer_all() {
         };
         let readers: Vec<_> = (0..20).map(|_| scope.spawn(read)).collect();
         for number in 0..50 {
-            // Of what there is not the store is asked each time.
+            // Absent links are not cached: each request reads the store.
             assert_eq!(server.get(&format!("/none-{number}")).status, 404);
         }
         readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()

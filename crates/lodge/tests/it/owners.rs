@@ -1,4 +1,4 @@
-//! Nobody sees or changes what is not theirs; and a key's owner finds all that is.
+//! Callers see and change only their own links, and can list all of them.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ fn create(server: &Server, key: &str, link: &Value) -> Value {
     server.post("/api/links").bearer(key).json(link).expect(201).json()
 }
 
-/// The shorts of one page, and the next one.
+/// Returns the shorts of one page, and the cursor of the next page.
 fn list(server: &Server, key: &str, query: &str) -> (Vec<Value>, Option<String>) {
     let page = server.ask("GET", &format!("/api/links?{query}")).bearer(key).expect(200).json();
     (each(&page["links"], "short"), page["next"].as_str().map(str::to_owned))
@@ -19,7 +19,7 @@ fn shorts(server: &Server, key: &str, query: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_list_is_complete_newest_first_page_by_page() {
+fn the_list_of_links_is_complete_and_newest_first() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     let made: Vec<String> = (0..25).map(|number| format!("l{number:02}")).collect();
@@ -32,7 +32,7 @@ fn a_list_is_complete_newest_first_page_by_page() {
     loop {
         let (page, next) = list(&server, &key, &format!("limit=10{after}"));
         if seen.is_empty() {
-            // What comes meanwhile is newer, and moves no page.
+            // Links created meanwhile are newer, and do not move the pages.
             create(&server, &key, &json!({ "target": "example.org", "short": "late" }));
         }
         assert!(page.len() <= 10);
@@ -46,7 +46,7 @@ fn a_list_is_complete_newest_first_page_by_page() {
 }
 
 #[test]
-fn a_list_can_be_narrowed_by_tag_prefix_and_words() {
+fn the_list_of_links_is_filtered_by_tag_prefix_and_words() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     for (short, target, tags) in [
@@ -55,7 +55,7 @@ fn a_list_can_be_narrowed_by_tag_prefix_and_words() {
         ("winter-1", "https://example.org/lifts/chair", vec!["print"]),
         ("100%_a", "https://example.org/", vec![]),
     ] {
-        // A percent sign is no character of a short, so the last stands for its neighbours.
+        // A percent sign is not valid in a short; the tilde replaces it.
         let short = short.replace('%', "~");
         create(&server, &key, &json!({ "target": target, "short": short, "tags": tags }));
     }
@@ -65,7 +65,7 @@ fn a_list_can_be_narrowed_by_tag_prefix_and_words() {
     assert_eq!(shorts(&server, &key, "prefix=100_"), [""; 0], "no wildcard");
     assert_eq!(shorts(&server, &key, "search=lifts"), ["winter-1", "summer-1"]);
     assert_eq!(shorts(&server, &key, "search=gondola&tag=summer"), ["summer-1"]);
-    assert_eq!(shorts(&server, &key, "search=gondola&tag=nobody"), [""; 0]);
+    assert_eq!(shorts(&server, &key, "search=gondola&tag=unused"), [""; 0]);
     for hostile in ["%22", "*", "%22%20OR%20%22", "gondola%20AND", "NEAR(", "'", "%00"] {
         let answer = server.ask("GET", &format!("/api/links?search={hostile}")).bearer(&key);
         assert!(answer.send().status < 500, "{hostile}");
@@ -80,7 +80,7 @@ fn a_list_can_be_narrowed_by_tag_prefix_and_words() {
 }
 
 #[test]
-fn nobody_sees_or_changes_what_is_not_theirs() {
+fn a_caller_sees_and_changes_only_its_own_links() {
     let (lodge, server) = Lodge::new().started();
     let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
     let tags = json!(["private"]);
@@ -103,7 +103,7 @@ fn nobody_sees_or_changes_what_is_not_theirs() {
         assert_eq!(public.get(hidden), None, "{hidden}");
     }
     let read = server.ask("GET", "/api/links/mine").bearer(&theirs).send();
-    assert_eq!((read.status, read.json()), (200, public), "what anybody sees");
+    assert_eq!((read.status, read.json()), (200, public), "the public fields");
 
     let foreign = [theirs.as_str(), other["manage_key"].as_str().unwrap(), "manage_x"];
     let edit = json!({ "target": "evil.example" });
@@ -130,7 +130,7 @@ fn nobody_sees_or_changes_what_is_not_theirs() {
 }
 
 #[test]
-fn pages_open_only_to_those_whose_links_they_are() {
+fn link_pages_open_only_to_the_holder_of_the_key() {
     let server = Lodge::new().start();
     let link = server
         .create(&json!({ "target": "https://secret.example/", "short": "mine", "max_clicks": 5 }));
@@ -156,11 +156,11 @@ fn pages_open_only_to_those_whose_links_they_are() {
     let cookie = cookie.split(';').next().unwrap();
     server.ask("GET", "/links/mine").header("Cookie", cookie).send().says("secret.example");
     let api = server.delete("/api/links/mine").header("Cookie", cookie).send();
-    assert_eq!(api.status, 401, "cookies are for pages alone");
+    assert_eq!(api.status, 401, "cookies are valid for pages only");
 }
 
 #[test]
-fn a_revoked_key_and_its_session_open_nothing_within_a_second() {
+fn a_revoked_key_and_its_session_are_refused_within_a_second() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     create(&server, &key, &json!({ "target": "example.org", "short": "mine" }));
@@ -173,7 +173,7 @@ fn a_revoked_key_and_its_session_open_nothing_within_a_second() {
 
     lodge.admin(&["key", "revoke", "me"]);
     let began = std::time::Instant::now();
-    eventually_true("the key opens nothing", || api() == 401 && page() == 303);
+    eventually_true("the key is refused", || api() == 401 && page() == 303);
     assert!(began.elapsed().as_secs_f64() < 1.0, "{:?}", began.elapsed());
     server.delete("/api/links/mine").bearer(&key).expect(401);
     assert_eq!(server.get("/mine").status, 307, "its links stay");

@@ -1,4 +1,4 @@
-//! What every page and answer carries, and what none does.
+//! Headers and content that every page and response must, or must not, have.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn everything(server: &Server) -> Vec<(String, Answer)> {
         "/links/gg/stats",
         "/api/links/gg",
         "/api/links/gg/qr.svg",
-        "/nobody",
+        "/unknown",
         "/api/nope",
         "/door",
     ];
@@ -31,7 +31,7 @@ fn everything(server: &Server) -> Vec<(String, Answer)> {
 }
 
 #[test]
-fn every_answer_tells_browsers_to_trust_it_with_little() {
+fn every_answer_has_security_headers() {
     let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     server.create(&json!({ "target": "example.org", "short": "door", "password": "x" }));
@@ -60,7 +60,7 @@ fn every_answer_tells_browsers_to_trust_it_with_little() {
 }
 
 #[test]
-fn a_site_on_tls_insists_on_it() {
+fn a_site_on_tls_sends_hsts_and_secure_cookies() {
     let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     assert!(server.get("/").header("strict-transport-security").is_some());
     let made = server.post("/links").form("target=example.org&short=gg").send();
@@ -68,7 +68,7 @@ fn a_site_on_tls_insists_on_it() {
 }
 
 #[test]
-fn pages_ask_nothing_of_third_parties_and_weigh_little() {
+fn pages_load_nothing_from_third_parties_and_are_small() {
     let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     server.create(&json!({ "target": "https://elsewhere.example/x", "short": "gg" }));
     for (path, answer) in everything(&server) {
@@ -87,14 +87,14 @@ fn pages_ask_nothing_of_third_parties_and_weigh_little() {
             }
         }
         assert!(loaded >= 2, "{path} has a style and a script");
-        // What describes every route of every app may weigh more.
+        // The documentation of all routes may be larger.
         let most = if path.starts_with("/api/docs") { 190_000 } else { 50_000 };
-        assert!(bytes < most, "{path} weighs {bytes} bytes");
+        assert!(bytes < most, "{path} has {bytes} bytes");
     }
 }
 
 #[test]
-fn a_link_is_made_changed_and_deleted_with_forms_alone() {
+fn a_link_is_created_changed_and_deleted_by_forms() {
     let server = Lodge::new().start();
     let made = server.post("/links").form("target=example.org&short=gg&tags=a,b").send();
     made.leads_to(303, "/links/gg");
@@ -109,13 +109,13 @@ fn a_link_is_made_changed_and_deleted_with_forms_alone() {
         .leads_to(303, "/links/gg?saved");
     assert_eq!(server.get("/gg").location(), Some("https://example.com/"));
     let late = with_key("POST", "/links/gg").form("target=example.net&version=1").send();
-    assert_eq!(late.status, 412, "somebody else was faster");
+    assert_eq!(late.status, 412, "the version is out of date");
     with_key("POST", "/links/gg/delete").form("version=2").expect(200);
     assert_eq!(server.get("/gg").status, 410);
 }
 
 #[test]
-fn a_form_that_is_sent_twice_does_one_thing() {
+fn a_link_form_sent_twice_creates_one_link() {
     let server = Lodge::new().start();
     let page = server.get("/new").text();
     let id = between(&page, "name=\"form\" value=\"", "\"").unwrap();

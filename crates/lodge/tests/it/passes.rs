@@ -1,10 +1,10 @@
-//! Passes: whose a skier's number is, and that hidden ones are on no leaderboard.
+//! Passes: claiming a skier's number, and hiding it from leaderboards.
 
 use serde_json::{Value, json};
 
 use crate::{Answer, Ask, Lodge, Server, eventually_true, tiers::Tiers};
 
-/// The code on a skier's pass.
+/// Returns the code of a skier's pass.
 fn code(lodge: &Lodge, skier: u32) -> String {
     let line = lodge.admin(&["pass", &skier.to_string()]);
     let (number, code) = line.trim_end().split_once(',').unwrap();
@@ -24,7 +24,7 @@ fn hide(server: &Server, token: &str, skier: u32, hidden: bool) -> Answer {
     asked(server, "PATCH", token, skier).json(json!({ "hidden": hidden })).send()
 }
 
-/// Number, and whether it is hidden.
+/// Returns the account's passes: number, and whether it is hidden.
 fn passes(server: &Server, token: &str) -> Vec<(u64, bool)> {
     let answer = server.ask("GET", "/api/me/passes").bearer(token).send();
     assert_eq!(answer.header("cache-control"), Some("private, no-store"), "{answer:?}");
@@ -41,14 +41,14 @@ fn leaders(server: &Server) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn whoever_has_the_code_claims_the_number() {
+fn a_code_claims_its_skier_number() {
     let (lodge, server) = Lodge::new().started();
     let [ada, eve] = server.members(["ada", "eve"]);
     let of_7 = code(&lodge, 7);
     let claimed = claim(&server, &ada, 7, &of_7).expect(201);
     assert_eq!((&claimed.json()["skierID"], &claimed.json()["hidden"]), (&json!(7), &json!(false)));
     let typed = of_7.to_lowercase().replace('-', "").replace('0', "o").replace('1', "l");
-    assert_eq!(claim(&server, &ada, 7, &typed).status, 200, "as people type it");
+    assert_eq!(claim(&server, &ada, 7, &typed).status, 200, "as it may be typed");
     assert_eq!(passes(&server, &ada), [(7, false)]);
 
     assert_eq!(claim(&server, &eve, 7, &code(&lodge, 8)).status, 403, "another number's code");
@@ -61,42 +61,42 @@ fn whoever_has_the_code_claims_the_number() {
     assert_eq!((passes(&server, &ada), passes(&server, &eve)), (vec![(7, false)], Vec::new()));
 
     assert_eq!(hide(&server, &ada, 7, true).status, 200);
-    assert_eq!(claim(&server, &eve, 7, &of_7).status, 201, "it is taken over");
+    assert_eq!(claim(&server, &eve, 7, &of_7).status, 201, "the pass moves to the new holder");
     let now = (passes(&server, &ada), passes(&server, &eve));
     assert_eq!(now, (Vec::new(), vec![(7, true)]), "and stays hidden");
     asked(&server, "DELETE", &eve, 7).expect(204);
     assert_eq!(passes(&server, &eve), []);
 
     let api_key = lodge.key("me");
-    for nobody in ["", "session_x", &api_key] {
-        server.ask("GET", "/api/me/passes").bearer(nobody).expect(401);
-        assert_eq!(claim(&server, nobody, 7, &of_7).status, 401, "{nobody}");
+    for token in ["", "session_x", &api_key] {
+        server.ask("GET", "/api/me/passes").bearer(token).expect(401);
+        assert_eq!(claim(&server, token, 7, &of_7).status, 401, "{token}");
     }
     server.kill();
-    assert_eq!(code(&lodge, 7), of_7, "it is the number's until it is renewed");
+    assert_eq!(code(&lodge, 7), of_7, "a code is valid until it is renewed");
 }
 
 #[test]
-fn a_renewed_code_makes_the_older_one_void() {
+fn a_renewed_code_invalidates_the_old_one() {
     let (lodge, server) = Lodge::new().started();
     let [ada, eve] = server.members(["ada", "eve"]);
     let old = code(&lodge, 7);
     assert_eq!(claim(&server, &eve, 7, &old).status, 201);
     let renewed = lodge.admin(&["pass", "7", "--to", "8", "--renew"]);
     let new = code(&lodge, 7);
-    assert_eq!(renewed, format!("7,{new}\n8,{}\n", code(&lodge, 8)), "it stays the new one");
+    assert_eq!(renewed, format!("7,{new}\n8,{}\n", code(&lodge, 8)), "the renewed code");
     assert_ne!(new, old);
     assert_eq!(claim(&server, &ada, 7, &old).status, 403);
-    assert_eq!(passes(&server, &eve), [(7, false)], "whose it is, it stays, until it is claimed");
+    assert_eq!(passes(&server, &eve), [(7, false)], "kept until it is claimed");
     assert_eq!(claim(&server, &ada, 7, &new).status, 201);
     assert_eq!((passes(&server, &eve), passes(&server, &ada)), (Vec::new(), vec![(7, false)]));
     server.kill();
     assert_eq!(code(&lodge, 7), new);
     lodge.admin(&["pass", "7", "--renew"]);
-    assert!(![old, new].contains(&code(&lodge, 7)), "without a server, too");
+    assert!(![old, new].contains(&code(&lodge, 7)), "also without a server");
 }
 
-/// Whose the numbers are, by the store.
+/// Reads skier, account and hidden flag of all passes from the database.
 fn holders(lodge: &Lodge) -> Vec<(u32, i64, bool)> {
     let database = lodge.database();
     let sql = "SELECT skier, account, hidden FROM passes ORDER BY skier";
@@ -105,7 +105,7 @@ fn holders(lodge: &Lodge) -> Vec<(u32, i64, bool)> {
     rows.unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// Lets two people claim passes, and one of them delete the account on `deletes_on`.
+/// Lets two accounts claim passes, deletes one of them on `deletes_on`, and checks its passes.
 fn passes_go_with_their_account_on(lodge: &Lodge, server: &Server, deletes_on: &Server) {
     server.make_account("ada");
     server.make_account("eve");
@@ -115,22 +115,22 @@ fn passes_go_with_their_account_on(lodge: &Lodge, server: &Server, deletes_on: &
     }
     assert_eq!(hide(server, &ada, 8, true).status, 200);
     assert_eq!(deletes_on.delete_account(&ada), 204);
-    let nobodys = |skier| (skier, 0, skier == 8);
-    eventually_true("they are nobody's, and what was hidden stays so", || {
+    let unclaimed = |skier| (skier, 0, skier == 8);
+    eventually_true("the passes are unclaimed, and a hidden one stays hidden", || {
         let holders = holders(lodge);
-        holders[..2] == [nobodys(7), nobodys(8)] && holders[2].1 > 0
+        holders[..2] == [unclaimed(7), unclaimed(8)] && holders[2].1 > 0
     });
     assert_eq!(passes(server, &eve), [(9, false)]);
 }
 
 #[test]
-fn passes_go_with_their_account() {
+fn passes_are_released_with_their_account() {
     let (lodge, server) = Lodge::new().started();
     passes_go_with_their_account_on(&lodge, &server, &server);
 }
 
 #[test]
-fn passes_go_with_an_account_that_is_deleted_elsewhere() {
+fn passes_are_released_with_an_account_deleted_by_another_process() {
     let tiers = Tiers::new().with("LODGE_APPS", "links,accounts,rides");
     let (tiers, _accounts, web) = tiers.start();
     let other = tiers.another_web().start();
@@ -138,7 +138,7 @@ fn passes_go_with_an_account_that_is_deleted_elsewhere() {
 }
 
 #[test]
-fn passes_go_with_an_account_that_was_deleted_meanwhile() {
+fn passes_are_released_with_an_account_deleted_while_the_process_was_down() {
     let tiers = Tiers::new().with("LODGE_APPS", "links,accounts,rides");
     let (tiers, _accounts, web) = tiers.start();
     let other = tiers.another_web().start();
@@ -147,11 +147,11 @@ fn passes_go_with_an_account_that_was_deleted_meanwhile() {
     web.kill();
     assert_eq!(other.delete_account(&ada), 204);
     let _web = tiers.web.start();
-    eventually_true("it is nobody's", || holders(&tiers.web) == [(7, 0, false)]);
+    eventually_true("the pass is unclaimed", || holders(&tiers.web) == [(7, 0, false)]);
 }
 
 #[test]
-fn passes_are_in_the_export_of_what_is_kept() {
+fn passes_are_in_the_account_export() {
     let (server, [ada]) = Lodge::new().start_with(["ada"]);
     let export =
         || server.ask("GET", "/api/me/export").bearer(&ada).send().json()["passes"].clone();
@@ -162,7 +162,7 @@ fn passes_are_in_the_export_of_what_is_kept() {
 }
 
 #[test]
-fn an_account_has_ten_passes_and_no_more() {
+fn an_account_has_at_most_ten_passes() {
     let (server, [ada]) = Lodge::new().start_with(["ada"]);
     let printed = server.lodge.admin(&["pass", "1", "--to", "11"]);
     let codes: Vec<_> = printed.lines().map(|line| line.split_once(',').unwrap().1).collect();
@@ -178,7 +178,7 @@ fn an_account_has_ten_passes_and_no_more() {
 }
 
 #[test]
-fn codes_are_printed_for_as_many_as_are_asked_for() {
+fn pass_codes_are_printed_for_a_range_of_skiers() {
     let (lodge, server) = Lodge::new().started();
     let printed = lodge.admin(&["pass", "99", "--to", "20100"]);
     let numbers: Vec<u32> =
@@ -199,12 +199,12 @@ fn a_hidden_skier_is_on_no_leaderboard() {
     }
     assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
     assert_eq!(claim(&server, &ada, 4, &code(&server.lodge, 4)).status, 201);
-    assert_eq!(leaders(&server), [(1, 4), (2, 3)], "until they hide");
+    assert_eq!(leaders(&server), [(1, 4), (2, 3)], "still shown until it is hidden");
     let hidden = hide(&server, &ada, 4, true);
     assert_eq!((hidden.status, &hidden.json()["hidden"]), (200, &json!(true)));
     assert_eq!(leaders(&server), [(1, 3), (2, 2)]);
     let own = server.get("/skiers/1/seasons/2025/days/1/skiers/4");
-    assert_eq!(own.json(), json!(40), "what the course has published stays as it is");
+    assert_eq!(own.json(), json!(40), "the course's API does not hide skiers");
     assert_eq!(hide(&server, &ada, 4, false).status, 200);
     assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
     hide(&server, &ada, 4, true);
@@ -213,7 +213,7 @@ fn a_hidden_skier_is_on_no_leaderboard() {
 }
 
 #[test]
-fn codes_are_tried_so_often_a_minute() {
+fn attempts_to_claim_a_pass_are_limited() {
     let (server, [ada]) =
         Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").start_with(["ada"]);
     let of_7 = code(&server.lodge, 7);
@@ -236,7 +236,7 @@ fn without_accounts_there_are_no_passes() {
 }
 
 #[test]
-fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
+fn a_pass_is_claimed_hidden_and_released_on_the_page() {
     let (server, [ada]) = Lodge::new().start_with(["ada"]);
     let of_7 = code(&server.lodge, 7);
     let post = |path: &str, form: &str| server.on_page(&ada, "POST", path).form(form).send();
@@ -248,8 +248,11 @@ fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
     }
     let wrong = post("/rides/passes", "skierID=7&code=22222-22222");
     assert!(wrong.status == 403 && wrong.text().contains("id=\"code-error\""), "{wrong:?}");
-    let nobody = post("/rides/passes", &format!("skierID=0&code={of_7}"));
-    assert!(nobody.status == 400 && nobody.text().contains("id=\"skierID-error\""), "{nobody:?}");
+    let wrong_id = post("/rides/passes", &format!("skierID=0&code={of_7}"));
+    assert!(
+        wrong_id.status == 400 && wrong_id.text().contains("id=\"skierID-error\""),
+        "{wrong_id:?}"
+    );
     assert_eq!(passes(&server, &ada), []);
 
     let back = (303, Some("/rides/passes"));

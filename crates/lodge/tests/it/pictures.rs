@@ -17,7 +17,7 @@ fn put(server: &Server, token: &str, upload: &[u8]) -> Answer {
     server.put("/api/me/picture").bearer(token).body(upload).send()
 }
 
-/// Sets a picture; where it is, large and small.
+/// Sets a picture. Returns its paths, large and small.
 fn set(server: &Server, token: &str, upload: &[u8]) -> [String; 2] {
     let answer = put(server, token, upload).expect(200);
     places(&answer.json())
@@ -31,26 +31,26 @@ fn statuses(server: &Server, places: &[String; 2]) -> [u16; 2] {
     [0, 1].map(|index| server.get(&places[index]).status)
 }
 
-/// A form with these fields, each of them a file.
+/// A request with a form of these files.
 fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Ask {
     let parts: Vec<_> = parts.iter().map(|(name, content)| (*name, Some("f"), *content)).collect();
     server.on_page(token, "POST", "/account/picture").parts(&parts)
 }
 
-/// Files below a folder.
+/// Returns all files below a folder.
 pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
 }
 
-/// Makes a file look as if it had been written so long ago.
+/// Moves a file's modification time into the past by `age`.
 pub(crate) fn age(file: &Path, age: Duration) {
     let file = fs::File::options().append(true).open(file).unwrap();
     file.set_modified(SystemTime::now() - age).unwrap();
 }
 
 #[test]
-fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
+fn a_picture_stays_until_it_is_replaced_or_removed() {
     let (lodge, server) = Lodge::new().started();
     assert_eq!(server.make_account("ada")["picture"], Value::Null);
     let token = server.token("ada");
@@ -79,7 +79,7 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
     assert_eq!(export["events"][0]["what"], "picture_changed");
 
     let same = set(&server, &token, &files::with_gps());
-    assert_ne!(same, first, "the same picture, by a name that nothing was taken away by");
+    assert_ne!(same, first, "the same picture gets a new name");
     assert_eq!((statuses(&server, &first), statuses(&server, &same)), ([404; 2], [200; 2]));
     let second = set(&server, &token, &files::jpeg());
     assert_eq!((statuses(&server, &same), statuses(&server, &second)), ([404; 2], [200; 2]));
@@ -116,7 +116,7 @@ fn an_acknowledged_picture_survives_a_crash() {
 }
 
 #[test]
-fn pictures_whose_folder_is_away_are_not_taken_for_none() {
+fn an_unreadable_picture_folder_answers_503_not_404() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     let places = set(&server, &token, &files::jpeg());
     let (folder, aside) = (server.lodge.data().join("pictures"), server.lodge.data().join("aside"));
@@ -132,14 +132,14 @@ fn pictures_whose_folder_is_away_are_not_taken_for_none() {
     assert_eq!(statuses(&server, &places), [200; 2]);
 }
 
-/// What the server may grow by that hands files on, in bytes: some copies of the longest, and less than the
-/// least of them would unpack to, which is 64 MB.
+/// The largest growth in bytes of the server, which passes files to the decoder: some copies of the longest
+/// file, and less than the 64 MB that the smallest of them would unpack to.
 const SERVER_BYTES: u64 = 40 << 20;
 
 #[test]
-fn hostile_files_are_refused_and_take_no_memory() {
+fn hostile_files_are_refused_without_using_memory() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
-    // What decoding any picture takes is taken from now on.
+    // Allocates the memory that decoding any picture needs.
     let places = set(&server, &token, &files::jpeg());
     let before = server.memory_peak_bytes();
     for (name, upload) in files::hostile().into_iter().chain([files::greedy()]) {
@@ -149,16 +149,16 @@ fn hostile_files_are_refused_and_take_no_memory() {
         let grown = server.memory_peak_bytes().saturating_sub(before);
         assert!(grown < SERVER_BYTES, "{name} took {} KiB", grown >> 10);
     }
-    assert_eq!(statuses(&server, &places), [200; 2], "the picture of before is still there");
+    assert_eq!(statuses(&server, &places), [200; 2], "the previous picture stays");
     assert_eq!(files_in(&server.lodge.data().join("pictures")).len(), 2);
 }
 
-/// What a decoder may write to here, in KiB: less than the least of these would unpack to, which is 64 MB.
+/// The decoder's memory limit in KiB: less than the 64 MB that the smallest of these files would unpack to.
 const DECODER_KIB: u32 = 32 << 10;
 
-/// It would end without an answer if it took more.
+/// A decoder that exceeds its memory limit ends without a response.
 #[test]
-fn hostile_files_take_no_memory_of_their_decoder_either() {
+fn hostile_files_stay_within_the_decoders_memory_limit() {
     for (name, upload) in files::hostile() {
         let decoded = decoded_within(DECODER_KIB, &upload);
         assert!(decoded.status.success(), "{name}: {}", decoded.status);
@@ -169,7 +169,7 @@ fn hostile_files_take_no_memory_of_their_decoder_either() {
     assert!(!decoded_within(DECODER_KIB, &upload).status.success(), "{name} takes more");
 }
 
-/// How the process that decodes a picture ends, which may have so much memory.
+/// Runs the decoder process with a memory limit.
 fn decoded_within(kib: u32, upload: &[u8]) -> Output {
     let bounded = format!("ulimit -d {kib}; exec \"$0\" decode-picture");
     let mut process = Command::new("sh")
@@ -183,14 +183,14 @@ fn decoded_within(kib: u32, upload: &[u8]) -> Output {
         .unwrap();
     let mut input = process.stdin.take().unwrap();
     let length = u32::try_from(upload.len()).unwrap().to_be_bytes();
-    // A square is asked for; it may end before it has taken all.
+    // "s" requests a square. The process may end before it has read all input.
     let _ = input.write_all(&[b"s", &length[..], upload].concat());
     drop(input);
     process.wait_with_output().unwrap()
 }
 
 #[test]
-fn the_largest_pictures_are_taken() {
+fn the_largest_pictures_are_accepted() {
     let (server, [token]) =
         Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "60").start_with(["ada"]);
     let before = server.memory_peak_bytes();
@@ -202,7 +202,7 @@ fn the_largest_pictures_are_taken() {
 }
 
 #[test]
-fn what_nobody_has_goes_and_what_somebody_has_or_is_new_stays() {
+fn unused_pictures_are_deleted_and_used_or_new_ones_kept() {
     let (lodge, server) = Lodge::new().started();
     let token = server.member("ada");
     let places = set(&server, &token, &files::jpeg());
@@ -224,14 +224,14 @@ fn what_nobody_has_goes_and_what_somebody_has_or_is_new_stays() {
         age(&file.unwrap().path(), Duration::from_hours(10));
     }
     let server = lodge.start();
-    eventually_true("what nobody has is gone", || old.iter().all(|file| !file.exists()));
+    eventually_true("unused pictures are deleted", || old.iter().all(|file| !file.exists()));
     assert!(young.iter().all(|file| file.exists()));
     assert_eq!(statuses(&server, &places), [200; 2]);
     assert_eq!(files_in(&folder).len(), 4);
 }
 
 #[test]
-fn staff_take_a_picture_away_from_those_below_them() {
+fn staff_remove_pictures_of_accounts_below_their_role() {
     let (lodge, server) = Lodge::new().started();
     for name in ["ada", "max", "eve"] {
         server.make_account(name);
@@ -252,14 +252,14 @@ fn staff_take_a_picture_away_from_those_below_them() {
     let export = server.ask("GET", "/api/me/export").bearer(&eve).send().json();
     let last = &export["events"][0];
     assert_eq!((&last["what"], &last["by_staff"]), (&"picture_changed".into(), &true.into()));
-    assert_eq!(take(&max, "eve"), 303, "there is none any more");
+    assert_eq!(take(&max, "eve"), 303, "the picture is already gone");
 
     lodge.admin(&["user", "picture-remove", "ada"]);
     assert_eq!(server.get("/api/users/ada").json()["picture"], Value::Null);
 }
 
 #[test]
-fn a_picture_that_is_longer_than_the_settings_say_is_refused() {
+fn a_picture_larger_than_the_setting_is_refused() {
     let (server, [token]) =
         Lodge::new().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let of = |kib: usize| [files::jpeg(), vec![0; kib << 10]].concat();
@@ -272,7 +272,7 @@ fn a_picture_that_is_longer_than_the_settings_say_is_refused() {
 }
 
 #[test]
-fn nobody_sets_a_picture_without_being_signed_in() {
+fn a_picture_cannot_be_set_without_signing_in() {
     let (lodge, server) = Lodge::new().started();
     for method in ["PUT", "DELETE"] {
         let ask = || server.ask(method, "/api/me/picture").body(files::jpeg());
@@ -283,10 +283,10 @@ fn nobody_sets_a_picture_without_being_signed_in() {
 }
 
 #[test]
-fn whoever_is_not_signed_in_is_told_before_a_body_is_read() {
+fn an_unauthenticated_upload_is_refused_before_the_body_is_read() {
     let server = Lodge::new().start();
     for ask in [server.put("/api/me/picture").bearer("session_x"), server.put("/api/me/picture")] {
-        // Of which nothing comes.
+        // The body is never sent.
         ask.header("Content-Length", "4000000").expect(401);
     }
     let form = server.post("/account/picture").browser();
@@ -294,7 +294,7 @@ fn whoever_is_not_signed_in_is_told_before_a_body_is_read() {
 }
 
 #[test]
-fn a_form_says_beside_the_file_what_is_wrong_with_it() {
+fn a_picture_form_shows_the_error_next_to_the_file() {
     let (server, [token]) =
         Lodge::new().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let send = |parts: &[(&str, &[u8])]| form(&server, &token, parts).send();
@@ -335,7 +335,7 @@ fn a_form_says_beside_the_file_what_is_wrong_with_it() {
 }
 
 #[test]
-fn when_too_many_wait_the_next_one_is_told_to_come_back() {
+fn uploads_past_the_decoders_queue_are_refused() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     let ask = server.put("/api/me/picture").bearer(&token).body(files::large_png());
     let answers = ask.at_once(24);
@@ -350,7 +350,7 @@ fn when_too_many_wait_the_next_one_is_told_to_come_back() {
 }
 
 #[test]
-fn an_address_sends_so_many_pictures_a_minute() {
+fn uploads_of_pictures_are_limited_per_address() {
     let (server, [token]) =
         Lodge::new().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "3").start_with(["ada"]);
     let send = |address: &str| {
@@ -364,7 +364,7 @@ fn an_address_sends_so_many_pictures_a_minute() {
 }
 
 #[test]
-fn nothing_but_a_pictures_name_leads_to_a_file() {
+fn only_a_pictures_name_reads_a_file() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     let [large, _] = set(&server, &token, &files::jpeg());
     let id = large.split('/').nth_back(1).unwrap();
@@ -386,7 +386,7 @@ fn nothing_but_a_pictures_name_leads_to_a_file() {
 }
 
 #[test]
-fn two_processes_that_answer_the_public_show_the_same_pictures() {
+fn two_web_processes_serve_the_same_pictures() {
     let shared = tempfile::tempdir().unwrap();
     let folder = shared.path().join("pictures");
     let tiers = Tiers::new().with("LODGE_ACCOUNTS_PICTURES", text(&folder));

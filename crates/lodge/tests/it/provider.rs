@@ -1,4 +1,4 @@
-//! A real `OpenID` provider, run by Node, and a browser that goes through its pages.
+//! A real `OpenID` provider, run by Node, and a browser that follows its pages.
 
 use std::{
     collections::BTreeMap,
@@ -20,39 +20,39 @@ use crate::{
     server::{DEADLINE, Lodge, Process, Server},
 };
 
-/// What the provider knows Lodge by, of characters that must be written in another way in a header.
+/// Lodge's client secret at the provider, with characters that must be encoded in a header.
 pub(crate) const CLIENT_SECRET: &str = "a client's secret: 100 % & more";
 
-/// Redirects and pages of a provider that somebody goes through at most.
+/// The largest number of the provider's redirects and pages that the browser follows.
 const STEPS_MAX: usize = 20;
 
-/// A provider that runs.
+/// A running provider.
 pub(crate) struct OpenIdProvider {
     _process: Process,
-    /// Its issuer.
+    /// Issuer URL.
     pub(crate) issuer: String,
 }
 
 impl OpenIdProvider {
-    /// Starts one.
+    /// Starts a provider.
     pub(crate) fn start() -> Self {
         Self::start_at(0, &[])
     }
 
-    /// Starts one, and a server whose people can sign in by it.
+    /// Starts a provider, and a server with sign-in by it.
     pub(crate) fn with_server() -> (Self, Lodge, Server) {
         let provider = Self::start();
         let (lodge, server) = provider.lodge().started();
         (provider, lodge, server)
     }
 
-    /// Starts one over TLS, that shows what the authority has given it.
+    /// Starts a provider over TLS, with a certificate of this authority.
     pub(crate) fn start_over_tls(authority: &Authority) -> Self {
         let files = [("TLS_KEY", authority.key()), ("TLS_CERTIFICATE", authority.certificate())];
         Self::start_at(0, &files)
     }
 
-    /// Starts one at that port, with keys of its own.
+    /// Starts a provider at this port, with new signing keys.
     fn start_at(port: u16, files: &[(&str, PathBuf)]) -> Self {
         let mut process = Command::new("node")
             .arg(folder().join("provider.mjs"))
@@ -77,22 +77,22 @@ impl OpenIdProvider {
         Self { _process: process, issuer }
     }
 
-    /// The same provider, started again: nobody is signed in there, and its keys are others.
+    /// Restarts the provider: it has no sessions, and new signing keys.
     pub(crate) fn restarted(self) -> Self {
         let port = Url::parse(&self.issuer).unwrap().port().unwrap();
         drop(self);
         Self::start_at(port, &[])
     }
 
-    /// The tokens that it has issued.
+    /// Returns the tokens that the provider has issued.
     pub(crate) fn issued(&self) -> Vec<String> {
         let url = Url::parse(&self.issuer).unwrap().join("/issued").unwrap();
         let issued = Browser::default().get(&url).json();
         serde_json::from_value(issued).unwrap()
     }
 
-    /// How Lodge is told of it: once as it describes itself, and by hand, as if it spoke plain OAuth 2
-    /// alone, with the secret in a header and in the body.
+    /// Returns the provider's settings in three ways: by discovery, and manually as plain OAuth 2 with the
+    /// client secret in a header and in the body.
     pub(crate) fn settings(&self, secret: &Path) -> Value {
         let issuer = &self.issuer;
         let open = json!({
@@ -117,7 +117,7 @@ impl OpenIdProvider {
         json!([open, plain, posted])
     }
 
-    /// An installation whose people can sign in by it.
+    /// An installation with sign-in by this provider.
     pub(crate) fn lodge(&self) -> Lodge {
         with_providers(Lodge::new(), |secret| self.settings(secret))
             .with("LODGE_APPS", "links,accounts")
@@ -131,7 +131,7 @@ pub(crate) fn with_providers(lodge: Lodge, settings: impl FnOnce(&Path) -> Value
     lodge.with("LODGE_ACCOUNTS_PROVIDERS", &settings)
 }
 
-/// JSON as inline TOML.
+/// Formats JSON as inline TOML.
 fn inline(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -147,7 +147,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// The folder with the provider's program and what it needs, as the lock file says.
+/// Returns the folder with the provider's program and its packages, at the versions of the lock file.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| installed("provider", "package-lock.json", install))
@@ -164,47 +164,47 @@ fn install(folder: &Path) {
     assert!(status.success(), "npm ci: {status}");
 }
 
-/// Somebody with a browser: cookies, and patience for redirects and forms.
+/// A browser with cookies that follows the provider's redirects and forms.
 #[derive(Default, Clone)]
 pub(crate) struct Browser {
-    /// By host and port, and name.
+    /// Values by host with port, and name.
     cookies: BTreeMap<(String, String), String>,
 }
 
 impl Browser {
-    /// The browser of somebody who is signed in with this token.
+    /// A browser with this session token.
     pub(crate) fn signed_in(server: &Server, token: &str) -> Self {
         let mut browser = Self::default();
         browser.set(server, "lodge_session", token);
         browser
     }
 
-    /// Puts a cookie into it.
+    /// Sets a cookie of the server.
     pub(crate) fn set(&mut self, server: &Server, name: &str, value: &str) {
         self.cookies.insert((server.address.to_string(), name.to_owned()), value.to_owned());
     }
 
-    /// A cookie of the server's.
+    /// Returns a cookie of the server.
     pub(crate) fn cookie(&self, server: &Server, name: &str) -> Option<&str> {
         self.cookies.get(&(server.address.to_string(), name.to_owned())).map(String::as_str)
     }
 
-    /// `GET`; redirects are the caller's to follow.
+    /// Sends a `GET`. Does not follow redirects.
     pub(crate) fn get(&mut self, url: &Url) -> Answer {
         self.send(url, |ask| ask, "GET")
     }
 
-    /// `GET` from the server.
+    /// Sends a `GET` to the server.
     pub(crate) fn open(&mut self, server: &Server, path: &str) -> Answer {
         self.get(&url_of(server, path))
     }
 
-    /// `POST` of a form.
+    /// Sends a `POST` of a form.
     pub(crate) fn post(&mut self, url: &Url, form: &str) -> Answer {
         self.send(url, |ask| ask.form(form), "POST")
     }
 
-    /// `POST` of a form to the server.
+    /// Sends a `POST` of a form to the server.
     pub(crate) fn submit(&mut self, server: &Server, path: &str, form: &str) -> Answer {
         self.post(&url_of(server, path), form)
     }
@@ -232,9 +232,9 @@ impl Browser {
         answer
     }
 
-    /// Signs in at the provider that `url` leads to, and consents; where it sends the browser back to.
+    /// Signs in at the provider and consents. Returns the callback URL.
     pub(crate) fn through_provider(&mut self, server: &Server, url: &Url, login: &str) -> Url {
-        // Somebody else, perhaps, than the last time.
+        // A new session at the provider: the login may be another one than before.
         self.cookies.retain(|(host, _), _| *host == server.address.to_string());
         let mut url = url.clone();
         for _ in 0..STEPS_MAX {
@@ -255,10 +255,10 @@ impl Browser {
                 return url;
             }
         }
-        panic!("the provider does not come to an end")
+        panic!("the provider did not redirect back within {STEPS_MAX} steps")
     }
 
-    /// Refuses to sign in at the provider that `url` leads to; where it sends the browser back to.
+    /// Aborts the sign-in at the provider. Returns the callback URL.
     pub(crate) fn refuse_provider(&mut self, server: &Server, url: &Url) -> Url {
         let page = self.get(url);
         let mut url = url.join(page.location().unwrap()).unwrap();
@@ -269,25 +269,25 @@ impl Browser {
         url
     }
 
-    /// Sets out to a provider; where it leads.
+    /// Begins a sign-in by a provider. Returns the authorization URL.
     pub(crate) fn set_out(&mut self, server: &Server, provider: &str) -> Url {
         let answer = self.open(server, &format!("/login/by/{provider}")).expect(303);
         answer.location().unwrap().parse().unwrap()
     }
 
-    /// Sets out to a provider and signs in there; where it sends the browser back to.
+    /// Begins a sign-in by a provider and signs in there. Returns the callback URL.
     pub(crate) fn there_and_back(&mut self, server: &Server, provider: &str, login: &str) -> Url {
         let there = self.set_out(server, provider);
         self.through_provider(server, &there, login)
     }
 
-    /// Signs in by a provider; what the server answers to it.
+    /// Signs in by a provider. Returns the server's response to the callback.
     pub(crate) fn sign_in_by(&mut self, server: &Server, provider: &str, login: &str) -> Answer {
         let back = self.there_and_back(server, provider, login);
         self.get(&back)
     }
 
-    /// Makes an account by a provider, under the name that it knows; the session's token.
+    /// Creates an account by a provider, named like its login there. Returns the session token.
     pub(crate) fn sign_up_by(&mut self, server: &Server, provider: &str, login: &str) -> String {
         self.sign_in_by(server, provider, login).leads_to(303, "/signup/name");
         self.submit(server, "/signup/name", &format!("username={login}")).leads_to(303, "/account");
@@ -295,7 +295,7 @@ impl Browser {
     }
 }
 
-/// A page of the server's.
+/// Returns the URL of a path on the server.
 fn url_of(server: &Server, path: &str) -> Url {
     format!("http://{}{path}", server.address).parse().unwrap()
 }
@@ -304,7 +304,7 @@ fn is_at(url: &Url, server: &Server) -> bool {
     url.port() == Some(server.address.port())
 }
 
-/// The same URL with another value for one parameter, or without it.
+/// Replaces one query parameter, or removes it.
 pub(crate) fn with_parameter(url: &Url, name: &str, value: Option<&str>) -> Url {
     let pairs: Vec<(String, String)> =
         url.query_pairs().into_owned().filter(|(key, _)| key != name).collect();
@@ -316,13 +316,13 @@ pub(crate) fn with_parameter(url: &Url, name: &str, value: Option<&str>) -> Url 
     changed
 }
 
-/// The journey that the cookie `lodge_provider` holds, and when it expires, in seconds since 1970.
+/// Decodes the authorization state in the cookie `lodge_provider`, and its expiry in seconds since 1970.
 pub(crate) fn journey(cookie: &str) -> (Value, u64) {
     let (said, _mac) = cookie.split_once('.').unwrap();
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(said).unwrap()).unwrap()
 }
 
-/// The value of a parameter.
+/// Returns the value of a query parameter.
 pub(crate) fn parameter(url: &Url, name: &str) -> String {
     let found = url.query_pairs().find(|(key, _)| key == name);
     found.unwrap_or_else(|| panic!("no {name} in {url}")).1.into_owned()

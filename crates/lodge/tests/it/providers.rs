@@ -1,4 +1,4 @@
-//! Signing in by a provider: a real one, and a browser that goes through its pages.
+//! Sign-in by a real `OpenID` provider, with a browser that follows its pages.
 
 use std::net::Ipv4Addr;
 
@@ -18,23 +18,23 @@ fn name(server: &Server, token: &str) -> String {
     server.call(token, "GET", "/api/me").json()["username"].as_str().unwrap().to_owned()
 }
 
-/// By which issuers somebody's account is opened.
+/// Returns the issuers that are linked to an account.
 pub(crate) fn issuers(server: &Server, token: &str) -> Vec<Value> {
     each(&server.call(token, "GET", "/api/me/providers").json()["linked"], "issuer")
 }
 
-/// Unlinks on the account's page.
+/// Unlinks a provider on the account page.
 pub(crate) fn unlink_on_page(server: &Server, browser: &mut Browser, issuer: &str) -> Answer {
     let issuer = issuer.replace(':', "%3A").replace('/', "%2F");
     browser.submit(server, "/account/unlink", &format!("issuer={issuer}"))
 }
 
-/// What happened to somebody, newest first.
+/// Returns the kinds of an account's events, newest first.
 fn events(server: &Server, token: &str) -> Vec<Value> {
     each(&server.call(token, "GET", "/api/me/export").json()["events"], "what")
 }
 
-/// Asks to link, with a password; what is answered.
+/// Submits the form that links a provider, with a password.
 pub(crate) fn ask_to_link(
     server: &Server,
     browser: &mut Browser,
@@ -45,13 +45,13 @@ pub(crate) fn ask_to_link(
     browser.submit(server, &format!("/account/providers/{provider}"), &form)
 }
 
-/// Begins to link, for whoever is signed in with the browser; where it leads.
+/// Begins to link a provider to the browser's account. Returns the authorization URL.
 pub(crate) fn begin_to_link(server: &Server, browser: &mut Browser, provider: &str) -> url::Url {
     let answer = ask_to_link(server, browser, provider, PASSWORD).expect(303);
     answer.location().unwrap().parse().unwrap()
 }
 
-/// Links, for whoever is signed in with the browser; what comes of it.
+/// Links a provider to the browser's account. Returns the response to the callback.
 pub(crate) fn link(server: &Server, browser: &mut Browser, provider: &str, login: &str) -> Answer {
     let there = begin_to_link(server, browser, provider);
     let back = browser.through_provider(server, &there, login);
@@ -59,7 +59,7 @@ pub(crate) fn link(server: &Server, browser: &mut Browser, provider: &str, login
 }
 
 #[test]
-fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
+fn a_sign_up_by_a_provider_creates_an_account_for_later_sign_ins() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let listed = server.get("/api/providers").json();
     assert_eq!(each(&listed["providers"], "name"), ["open", "plain", "posted"]);
@@ -68,9 +68,9 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
     for (way, login) in [("open", "grace"), ("plain", "mary"), ("posted", "joan")] {
         let mut browser = Browser::default();
         browser.sign_in_by(&server, way, login).leads_to(303, "/signup/name");
-        assert!(browser.cookie(&server, "lodge_session").is_none(), "nobody is in yet");
+        assert!(browser.cookie(&server, "lodge_session").is_none(), "no session yet");
         let page = browser.open(&server, "/signup/name").text();
-        assert!(page.contains(&format!("value=\"{login}\"")), "it is suggested: {page}");
+        assert!(page.contains(&format!("value=\"{login}\"")), "the name is suggested: {page}");
         for (typed, status) in [("taken", 409), ("a b", 400), ("", 400)] {
             let form = format!("username={}", typed.replace(' ', "+"));
             browser.submit(&server, "/signup/name", &form).expect(status).says("aria-invalid");
@@ -78,7 +78,7 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
         let chosen = format!("username=Its-{login}");
         browser.submit(&server, "/signup/name", &chosen).leads_to(303, "/account");
         let first = browser.cookie(&server, "lodge_session").unwrap().to_owned();
-        assert_eq!(browser.submit(&server, "/signup/name", &chosen).status, 410, "it is used up");
+        assert_eq!(browser.submit(&server, "/signup/name", &chosen).status, 410, "used up");
         let me = server.call(&first, "GET", "/api/me").json();
         let wanted = format!("its-{login}");
         holds(&me, json!({ "username": wanted, "has_password": false, "email": null }));
@@ -97,41 +97,41 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
 }
 
 #[test]
-fn one_person_at_two_providers_is_two_until_they_link_them() {
+fn two_providers_open_two_accounts_until_they_are_linked() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
-    // The provider says that this is everybody's address, and that it has verified it.
+    // The provider claims this address, as verified, for every login.
     let ada = json!({ "username": "ada", "password": PASSWORD, "email": "ada@example.org" });
     server.post("/api/accounts").json(&ada).expect(201);
     let adas = server.token("ada");
 
     let mut stranger = Browser::default();
     let answer = stranger.sign_in_by(&server, "open", "mallory");
-    assert_eq!(answer.leads(), (303, Some("/signup/name")), "no address is an identity");
+    assert_eq!(answer.leads(), (303, Some("/signup/name")), "an e-mail address is not an identity");
     assert_eq!(issuers(&server, &adas), [""; 0]);
 
     let mut browser = Browser::signed_in(&server, &adas);
     link(&server, &mut browser, "open", "ada").leads_to(303, "/account");
     assert_eq!(issuers(&server, &adas), [provider.issuer.as_str()]);
     assert_eq!(events(&server, &adas)[0], "linked");
-    assert!(server.opens(&adas), "the session goes on");
+    assert!(server.opens(&adas), "the session continues");
     let mut elsewhere = Browser::default();
     assert_eq!(elsewhere.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let second = elsewhere.cookie(&server, "lodge_session").unwrap();
     assert_eq!(name(&server, second), "ada");
 
-    // One of each provider.
+    // An account links one identity of each provider.
     link(&server, &mut browser, "open", "another").expect(409);
     server.make_account("grace");
     let mut graces = Browser::signed_in(&server, &server.token("grace"));
-    assert_eq!(link(&server, &mut graces, "open", "ada").status, 409, "it is ada's");
+    assert_eq!(link(&server, &mut graces, "open", "ada").status, 409, "linked to ada");
     assert_eq!(link(&server, &mut graces, "plain", "ada").location(), Some("/account"));
 }
 
 #[test]
-fn only_the_session_that_asked_to_link_is_linked() {
+fn only_the_session_that_began_to_link_is_linked() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let [adas, mallorys] = server.members(["ada", "mallory"]);
-    // Mallory begins, and has ada's browser bring the answer.
+    // Mallory begins, and makes ada's browser open the callback.
     let mut browser = Browser::signed_in(&server, &mallorys);
     let there = begin_to_link(&server, &mut browser, "open");
     let back = browser.through_provider(&server, &there, "mallory");
@@ -142,10 +142,10 @@ fn only_the_session_that_asked_to_link_is_linked() {
     }
     let mut without_the_flow = Browser::signed_in(&server, &adas);
     assert_eq!(without_the_flow.get(&back).status, 403);
-    // Another session of the same person is another session.
+    // Another session of the same account is refused too.
     victim.set(&server, "lodge_session", &server.token("mallory"));
     assert_eq!(victim.get(&back).status, 403);
-    // And one that has ended meanwhile is none.
+    // So is the session itself after it has ended.
     assert_eq!(server.call(&mallorys, "DELETE", "/api/session").status, 204);
     assert_eq!(browser.get(&back).status, 403);
     assert_eq!(issuers(&server, &adas), [""; 0]);
@@ -159,13 +159,13 @@ fn only_the_session_that_asked_to_link_is_linked() {
 }
 
 #[test]
-fn the_last_way_into_an_account_is_not_taken_away() {
+fn the_last_way_to_sign_in_cannot_be_unlinked() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
     let unlink = |way: &str| server.call(&token, "DELETE", &format!("/api/me/providers/{way}"));
     assert_eq!((unlink("open").status, unlink("plain").status), (409, 404));
-    assert_eq!(unlink("nobody").status, 404);
+    assert_eq!(unlink("unknown").status, 404);
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
     assert_eq!(unlink("open").status, 204);
     assert_eq!(unlink("plain").status, 409);
@@ -180,14 +180,14 @@ fn the_last_way_into_an_account_is_not_taken_away() {
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let answer = unlink_on_page(&server, &mut browser, &format!("{}/plain", provider.issuer));
     answer.leads_to(303, "/account");
-    assert!(server.opens(&token) && !server.opens(&others), "it may have begun by it");
+    assert!(server.opens(&token) && !server.opens(&others), "it may be the provider's");
     assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
     let answer = Browser::default().sign_in_by(&server, "open", "ada");
-    assert_eq!(answer.location(), Some("/signup/name"), "nobody's now");
+    assert_eq!(answer.location(), Some("/signup/name"), "the identity is unlinked");
 }
 
 #[test]
-fn a_banned_or_deleted_account_is_opened_by_no_provider() {
+fn a_banned_or_deleted_account_cannot_sign_in_by_a_provider() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     let token = Browser::default().sign_up_by(&server, "open", "ada");
     lodge.admin(&["user", "ban", "ada"]);
@@ -200,11 +200,11 @@ fn a_banned_or_deleted_account_is_opened_by_no_provider() {
     let token = browser.cookie(&server, "lodge_session").unwrap();
     server.delete("/api/me").bearer(token).json(json!({})).expect(204);
     let answer = Browser::default().sign_in_by(&server, "open", "ada");
-    assert_eq!(answer.location(), Some("/signup/name"), "somebody new");
+    assert_eq!(answer.location(), Some("/signup/name"), "a new account");
 }
 
 #[test]
-fn where_only_administrators_make_accounts_no_provider_does() {
+fn with_sign_up_closed_no_provider_creates_accounts() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     let mut late = Browser::default();
     assert_eq!(late.sign_in_by(&server, "open", "late").location(), Some("/signup/name"));
@@ -213,7 +213,7 @@ fn where_only_administrators_make_accounts_no_provider_does() {
     drop(server);
     let server = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false").start();
     Browser::default().sign_in_by(&server, "open", "grace").expect(403).says("administrators");
-    // Who began before it was closed is too late, too: the ticket is genuine, and of now.
+    // A sign-up that began before the setting changed is refused too, though its ticket is valid.
     let mut late = Browser::default();
     late.set(&server, "lodge_newcomer", &ticket);
     late.submit(&server, "/signup/name", "username=late")
@@ -225,7 +225,7 @@ fn where_only_administrators_make_accounts_no_provider_does() {
 }
 
 #[test]
-fn a_newcomer_who_comes_too_late_begins_again() {
+fn an_expired_sign_up_by_a_provider_begins_again() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     assert_eq!(Browser::default().open(&server, "/signup/name").status, 410);
     let mut browser = Browser::default();
@@ -242,7 +242,7 @@ fn a_newcomer_who_comes_too_late_begins_again() {
 }
 
 #[test]
-fn the_web_tier_holds_no_secret_of_a_provider() {
+fn the_web_tier_needs_no_client_secret_of_a_provider() {
     let provider = OpenIdProvider::start();
     let mut tiers = Tiers::new();
     tiers.accounts = with_providers(tiers.accounts, |secret| provider.settings(secret));
@@ -254,11 +254,11 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
     assert_eq!(link(&web, &mut browser, "plain", "ada").location(), Some("/account"));
     assert_eq!(issuers(&web, &token).len(), 2);
     assert_eq!(web.call(&token, "DELETE", "/api/me/providers/open").status, 204);
-    assert_eq!(web.get("/login/by/nobody").status, 404);
+    assert_eq!(web.get("/login/by/unknown").status, 404);
 }
 
 #[test]
-fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
+fn a_sign_in_by_a_provider_redirects_to_this_site_only() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     server
         .get("/login?next=/account?welcome%26x")
@@ -274,7 +274,7 @@ fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
         }
         answer.expect(303).location().unwrap().to_owned()
     };
-    assert_eq!(came_to("/links?page=2"), "/links?page=2", "a newcomer");
+    assert_eq!(came_to("/links?page=2"), "/links?page=2", "a sign-up");
     assert_eq!(came_to("/account?welcome"), "/account?welcome");
     let long = format!("/{}", "a".repeat(5_000));
     for next in
@@ -286,14 +286,14 @@ fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
     let mut forger = Browser::default();
     forger.sign_in_by(&server, "open", "mallory");
     let kept = forger.cookie(&server, "lodge_newcomer").unwrap();
-    // "//evil.example", as the cookie that nobody signs would have it.
+    // "//evil.example", which the unsigned part of the cookie may hold.
     let changed = format!("{}.Ly9ldmlsLmV4YW1wbGU", kept.rsplit_once('.').unwrap().0);
     forger.set(&server, "lodge_newcomer", &changed);
     forger.submit(&server, "/signup/name", "username=mallory").leads_to(303, "/account");
 }
 
 #[test]
-fn another_sites_page_sends_nobody_to_a_provider() {
+fn a_cross_site_request_does_not_begin_a_sign_in_by_a_provider() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let asked = |site: &str| {
         server.ask("GET", "/login/by/open").header("Sec-Fetch-Site", site).browser().send()
@@ -310,7 +310,7 @@ fn another_sites_page_sends_nobody_to_a_provider() {
 }
 
 #[test]
-fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
+fn the_callback_url_does_not_trust_the_host_header() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     let depart = |host: &str| server.ask("GET", "/login/by/open").header("Host", host).send();
     for host in ["evil.example", "localhost.evil.example", "10.0.0.1"] {
@@ -326,7 +326,7 @@ fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
 }
 
 #[test]
-fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
+fn cookies_of_a_sign_in_by_a_provider_are_http_only_and_bound_to_the_host() {
     let provider = OpenIdProvider::start();
     let server = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org").start();
     let answer = Browser::default().open(&server, "/login/by/open");
@@ -345,14 +345,14 @@ fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-/// The client secret as it may be written: as it is, in URLs and forms, and in a header.
+/// Returns the encodings of the client secret: plain, in URLs, in forms, and in a header.
 fn written(client_id: &str) -> [String; 4] {
     let in_form: String = form_urlencoded::byte_serialize(CLIENT_SECRET.as_bytes()).collect();
     let in_header = STANDARD.encode(format!("{client_id}:{in_form}"));
     [CLIENT_SECRET.to_owned(), in_form.replace('+', "%20"), in_form, in_header]
 }
 
-/// What a sign-up by a provider rested on.
+/// Signs up by a provider. Returns the secrets of the flow.
 fn rested_on(server: &Server, way: &str, login: &str) -> [String; 6] {
     let mut browser = Browser::default();
     let there = browser.set_out(server, way);
@@ -372,7 +372,7 @@ fn rested_on(server: &Server, way: &str, login: &str) -> [String; 6] {
 }
 
 #[test]
-fn nothing_that_a_sign_in_by_a_provider_rests_on_is_logged_or_stored() {
+fn no_secret_of_a_sign_in_by_a_provider_is_logged_or_stored() {
     let provider = OpenIdProvider::start();
     let lodge =
         provider.lodge().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true");
@@ -385,10 +385,10 @@ fn nothing_that_a_sign_in_by_a_provider_rests_on_is_logged_or_stored() {
     assert_eq!(issued.len(), 6, "an access token and an id token for each");
     secrets.extend(issued);
     server.get("/the-last-one");
-    eventually_true("all is logged", || server.log().contains("/the-last-one"));
+    eventually_true("the last request is logged", || server.log().contains("/the-last-one"));
     let log = server.log();
     let address = provider.issuer.strip_prefix("http://").unwrap();
-    assert!(log.contains(address), "it is logged whom we ask");
+    assert!(log.contains(address), "requests to the provider are logged");
     assert_eq!(server.stop(), Some(0));
     let database = std::fs::read(lodge.data().join("lodge.db")).unwrap();
     let kept = String::from_utf8_lossy(&database);
@@ -399,7 +399,7 @@ fn nothing_that_a_sign_in_by_a_provider_rests_on_is_logged_or_stored() {
 }
 
 #[test]
-fn a_check_asks_the_providers_that_describe_themselves() {
+fn a_check_queries_providers_with_discovery() {
     let provider = OpenIdProvider::start();
     let lodge = provider.lodge();
     let checked = lodge.run(&["check"]);
@@ -415,21 +415,21 @@ fn a_check_asks_the_providers_that_describe_themselves() {
 }
 
 #[test]
-fn a_provider_is_asked_if_somebody_whom_this_machine_trusts_vouches_for_it() {
+fn a_provider_is_trusted_by_the_machines_root_certificates() {
     let folder = tempfile::tempdir().unwrap();
     let [trusted, another] = ["trusted", "another"].map(|name| {
         let authority = Authority::at(folder.path().join(name));
         authority.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
         authority
     });
-    let nobody = folder.path().join("nobody");
-    std::fs::write(&nobody, "").unwrap();
+    let empty = folder.path().join("empty");
+    std::fs::write(&empty, "").unwrap();
     let provider = OpenIdProvider::start_over_tls(&trusted);
     let mut lodge = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org");
     for (roots, start, said) in [
         (trusted.root(), "ok    provider open: ", "https"),
         (another.root(), "BAD   provider open: ", "certificate"),
-        (nobody, "BAD   ", "trusts no certificate authority"),
+        (empty, "BAD   ", "trusts no certificate authority"),
     ] {
         lodge = lodge.with("SSL_CERT_FILE", text(&roots));
         let checked = lodge.run(&["check"]);
@@ -439,7 +439,7 @@ fn a_provider_is_asked_if_somebody_whom_this_machine_trusts_vouches_for_it() {
 }
 
 #[test]
-fn a_provider_that_is_set_up_wrong_is_named_before_anything_starts() {
+fn a_misconfigured_provider_is_reported_at_startup() {
     for (settings, said) in [
         (json!([{ "name": "a", "issuer": "http://id.example.org", "client_id": "x" }]), "issuer"),
         (json!([{ "name": "a", "issuer": "https://id.example.org" }]), "client_id"),

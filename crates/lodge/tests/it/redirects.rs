@@ -1,4 +1,4 @@
-//! Redirects: their codes, what browsers may keep of them, and `HEAD`.
+//! Redirects: status codes, caching by browsers, and `HEAD`.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::{Answer, Lodge};
 const CODES: [u16; 4] = [301, 302, 307, 308];
 
 #[test]
-fn a_link_redirects_with_its_own_code_and_no_browser_keeps_the_answer() {
+fn a_link_redirects_with_its_own_code_and_is_not_cached_by_browsers() {
     let server = Lodge::new().start();
     for code in CODES {
         let short = format!("r{code}");
@@ -15,7 +15,7 @@ fn a_link_redirects_with_its_own_code_and_no_browser_keeps_the_answer() {
     }
     let server = server.restart_after_kill();
     for code in CODES {
-        // From the store, and then from memory.
+        // From the store, then from the cache.
         for _ in 0..2 {
             let answer = server.get(&format!("/r{code}"));
             assert_eq!(answer.leads(), (code, Some("https://example.org/")));
@@ -27,7 +27,7 @@ fn a_link_redirects_with_its_own_code_and_no_browser_keeps_the_answer() {
 }
 
 #[test]
-fn head_answers_as_get_does_and_counts_nothing() {
+fn head_answers_like_get_and_counts_no_click() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg", "redirect": 302 }));
     let says = |answer: &Answer| {
@@ -51,13 +51,13 @@ fn head_answers_as_get_does_and_counts_nothing() {
     for header in ["location", "cache-control"] {
         assert_eq!(head.header(header), get.header(header), "{:?} {:?}", says(&head), says(&get));
     }
-    assert_eq!(server.ask("HEAD", "/nobody").send().status, server.get("/nobody").status);
+    assert_eq!(server.ask("HEAD", "/unknown").send().status, server.get("/unknown").status);
     assert_eq!(server.stop(), Some(0));
     assert_eq!(lodge.start().clicks(&link, "day")["total"], 1, "the one GET");
 }
 
 #[test]
-fn the_preview_shows_where_a_link_leads_without_going_there() {
+fn the_preview_shows_the_target_without_redirecting() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "https://example.org/a?b=c", "short": "gg" }));
     let preview = server.get("/gg+");

@@ -1,4 +1,4 @@
-//! A session that has ended is dead everywhere within a second.
+//! An ended session is invalid in every process within a second.
 
 use std::{
     sync::mpsc::{Receiver, channel},
@@ -10,21 +10,21 @@ use serde_json::json;
 
 use crate::{PASSWORD, Server, text, tiers::Tiers};
 
-/// Accounts whose sessions end, each by itself; and sessions of each.
+/// Accounts whose sessions end one after another, and the sessions of each.
 const ACCOUNTS: usize = 500;
 const SESSIONS: usize = 2;
 
-/// Threads that sign in, which takes a hash each.
+/// Threads that sign in; each sign-in hashes a password.
 const SIGNING_IN: usize = 4;
 
-/// Of so many accounts one ends its sessions by a new password, which takes two hashes.
+/// One account in this many ends its sessions by a new password, which takes two hashes.
 const PASSWORDS_EVERY: usize = 10;
 
-/// Sessions whose end was acknowledged then.
+/// Sessions with the time at which their end was acknowledged.
 type Ended = (Instant, Vec<String>);
 
 #[test]
-fn a_thousand_ended_sessions_open_nothing_in_two_processes_a_second_later() {
+fn a_thousand_ended_sessions_are_refused_by_two_processes_after_a_second() {
     let (tiers, _accounts, one) = Tiers::new().start();
     let other = tiers.another_web().start();
     let webs = [&one, &other];
@@ -37,7 +37,7 @@ fn a_thousand_ended_sessions_open_nothing_in_two_processes_a_second_later() {
         let looking = scope.spawn(move || accepted(webs, &ended));
         for (number, tokens) in signed_in.into_iter().enumerate() {
             for token in &tokens {
-                // Remembered by both.
+                // Both processes cache the session.
                 assert!((0..2).all(|_| webs.iter().all(|web| web.opens(token))));
             }
             sender.send(end_sessions(webs[number / 2 % 2], number, tokens, &staff)).unwrap();
@@ -48,7 +48,7 @@ fn a_thousand_ended_sessions_open_nothing_in_two_processes_a_second_later() {
     assert_eq!((trials, accepted), (ACCOUNTS * SESSIONS, 0));
     for web in webs {
         let hits = web.metric("lodge_accounts_cache_hit_seconds_count");
-        assert!(hits > 500.0, "sessions are remembered: {hits}");
+        assert!(hits > 500.0, "sessions are cached: {hits}");
     }
 }
 
@@ -56,7 +56,7 @@ fn name(number: usize) -> String {
     format!("ada{number}")
 }
 
-/// Accounts with the password of one that was made, for one hash.
+/// Imports accounts with the hash of an existing password, so that it is hashed once.
 fn import(tiers: &Tiers, web: &Server) {
     web.make_account("staff");
     let hash: String = tiers.accounts.query("SELECT password FROM accounts");
@@ -67,7 +67,7 @@ fn import(tiers: &Tiers, web: &Server) {
     tiers.accounts.admin(&["user", "import", text(&file)]);
 }
 
-/// The sessions of each account, begun in both processes.
+/// Signs all accounts in, in both processes. Returns the tokens of each account.
 fn sign_all_in(webs: [&Server; 2]) -> Vec<Vec<String>> {
     let sign_in = |number| (0..SESSIONS).map(move |place| webs[place % 2].token(&name(number)));
     thread::scope(|scope| {
@@ -80,7 +80,7 @@ fn sign_all_in(webs: [&Server; 2]) -> Vec<Vec<String>> {
     })
 }
 
-/// By signing out everywhere, by a ban, or by a new password, from another session, which stays.
+/// Ends an account's sessions by a sign-out everywhere, a ban, or a new password set in another session.
 fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -> Ended {
     let name = name(number);
     let (ask, done) = match (number % PASSWORDS_EVERY, number % 2) {
@@ -98,11 +98,11 @@ fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -
     (Instant::now(), tokens)
 }
 
-/// How many sessions were looked at a second after their end, and how often one was accepted.
+/// Tries every session a second after its end. Returns the number tried, and how often one was accepted.
 fn accepted(webs: [&Server; 2], ended: &Receiver<Ended>) -> (usize, usize) {
     let (mut trials, mut accepted) = (0, 0);
     for (number, (at, tokens)) in ended.iter().enumerate() {
-        // What is promised is a second, so that is how long it has.
+        // The promise is one second.
         thread::sleep((at + Duration::from_secs(1)).saturating_duration_since(Instant::now()));
         for token in &tokens {
             let [first, then] = [number % 2, (number + 1) % 2].map(|web| webs[web].opens(token));

@@ -1,4 +1,4 @@
-//! Lift rides: the course's published API, and what is asked of many rides.
+//! Lift rides: the course's published API, and aggregates over many rides.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn made(server: &Server, path: &str, time: u32, lift: u32) {
     ride(server, path, time, lift).expect(201);
 }
 
-/// What a refusal says, which is a message and nothing else.
+/// Returns the message of a refusal, which must be its only field.
 pub(crate) fn message(answer: &Answer) -> String {
     assert_eq!(answer.header("content-type"), Some("application/json"), "{answer:?}");
     let said = answer.json();
@@ -26,7 +26,7 @@ pub(crate) fn message(answer: &Answer) -> String {
 }
 
 #[test]
-fn rides_count_as_the_course_has_published_it() {
+fn rides_are_counted_as_the_course_published() {
     let server = Lodge::new().start();
     made(&server, DAY, 1, 10);
     made(&server, DAY, 60, 10);
@@ -38,8 +38,8 @@ fn rides_count_as_the_course_has_published_it() {
         let skiers = server.get(&format!("/resorts/1/seasons/2025/{day}/3/skiers"));
         assert_eq!(skiers.json(), json!({ "time": "Mission Ridge", "numSkiers": 2 }));
     }
-    let nobody = server.get("/resorts/9/seasons/2025/day/3/skiers").json();
-    assert_eq!(nobody, json!({ "time": "Bluewood", "numSkiers": 0 }));
+    let empty = server.get("/resorts/9/seasons/2025/day/3/skiers").json();
+    assert_eq!(empty, json!({ "time": "Bluewood", "numSkiers": 0 }));
 
     let vertical = |query: &str| server.get(&format!("/skiers/7/vertical{query}"));
     let seasons = |of: Value| json!({ "resorts": of });
@@ -101,7 +101,7 @@ fn many_rides_are_summed_by_skier_lift_and_hour() {
 }
 
 #[test]
-fn the_same_ride_under_the_same_key_counts_once_for_ever() {
+fn the_same_ride_with_the_same_key_counts_once_forever() {
     let server = Lodge::new().start();
     let send = |server: &Server, key: &str, lift: u32| {
         server.post(DAY).once(key).json(json!({ "time": 1, "liftID": lift })).send()
@@ -118,7 +118,7 @@ fn the_same_ride_under_the_same_key_counts_once_for_ever() {
     assert_eq!(server.get(DAY).json(), json!(100));
 
     let made_up = [ride(&server, DAY, 1, 10), ride(&server, DAY, 1, 10)].map(|made| made.json());
-    assert_ne!(made_up[0], made_up[1], "without a key each is a ride");
+    assert_ne!(made_up[0], made_up[1], "each request without a key is a new ride");
     let long = "x".repeat(129);
     for key in ["", "ä", &long] {
         let answer = send(&server, key, 10);
@@ -129,7 +129,7 @@ fn the_same_ride_under_the_same_key_counts_once_for_ever() {
 }
 
 #[test]
-fn bad_input_is_400_and_named_with_what_would_be_right() {
+fn bad_input_is_400_with_the_field_and_its_valid_range() {
     let server = Lodge::new().start();
     let good = r#"{"time":1,"liftID":1}"#;
     let (time, lift) = (
@@ -187,11 +187,11 @@ fn bad_input_is_400_and_named_with_what_would_be_right() {
         let answer = server.post(DAY).header("Content-Type", kind).body(good).send();
         assert!(answer.status == 400 && message(&answer).starts_with("Content-Type"), "{kind}");
     }
-    assert_eq!(server.get(DAY).status, 404, "nothing of it was kept");
+    assert_eq!(server.get(DAY).status, 404, "nothing was stored");
 }
 
 #[test]
-fn whatever_goes_wrong_is_told_in_a_message() {
+fn every_error_of_rides_has_a_message() {
     let server = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "2").start();
     let long = format!("{{\"time\":1,\"liftID\":1{}}}", " ".repeat(2000));
     for (method, path, body, status) in [
@@ -220,29 +220,29 @@ fn whatever_goes_wrong_is_told_in_a_message() {
     assert!(late.status == 408 && !message(&late).is_empty(), "{late:?}");
 
     let page = server.ask("GET", "/nothing").browser().send();
-    assert!(page.text().starts_with("<!doctype html>"), "others get what they got");
+    assert!(page.text().starts_with("<!doctype html>"), "other paths answer with a page");
 }
 
 #[test]
-fn the_ledger_balances_and_outlives_the_process() {
+fn the_ledger_balances_and_survives_a_restart() {
     let (lodge, server) = Lodge::new().started();
     assert_eq!(batch(&server, &[line("a", 7, 1), line("b", 7, 1)].concat()).0.status, 200);
     assert_eq!(batch(&server, &[line("b", 7, 1), line("c", 7, 99)].concat()).0.status, 400);
     assert_eq!(batch(&server, &line("a", 7, 2)).0.status, 400);
     assert_eq!(ride(&server, DAY, 0, 1).status, 400);
-    assert_eq!(server.get("/skiers/0/vertical").status, 400, "a question is no event");
+    assert_eq!(server.get("/skiers/0/vertical").status, 400, "a read is not an event");
     let ledger = server.get("/api/rides/ledger").json();
     let since_start = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "in_flight": 0, "refused": 3, "undecided": 0 });
     assert_eq!(ledger["since_start"], since_start);
     let for_ever = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "refused": 3 });
-    eventually_true("what was refused is noted", || {
+    eventually_true("refused events are stored in the ledger", || {
         server.get("/api/rides/ledger").json()["for_ever"] == for_ever
     });
     assert_eq!(ride(&server, DAY, 0, 1).status, 400);
     assert_eq!(server.stop(), Some(0));
     let ledger = lodge.start().get("/api/rides/ledger").json();
     let for_ever = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "refused": 4 });
-    assert_eq!(ledger["for_ever"], for_ever, "the last is noted before the end");
+    assert_eq!(ledger["for_ever"], for_ever, "the last refusal is stored at shutdown");
     assert_eq!(ledger["since_start"]["refused"], 0);
 }
 
@@ -305,7 +305,7 @@ fn rides_are_searched() {
     });
     assert_eq!(first["groups"].as_array().map(Vec::len), Some(6));
     assert!(others.iter().all(|other| *other == first), "{others:?}");
-    assert_eq!(first.get("more"), None, "these are all");
+    assert_eq!(first.get("more"), None, "the result is complete");
     let most = "/api/rides/search?season=2025&by=resort&lift=2&time=1-60&order=vertical&limit=1";
     let found = server.get(most).json();
     assert_eq!((&found["groups"], &found["more"]), (&json!([groups[1]]), &json!(true)));
@@ -319,7 +319,7 @@ fn rides_are_searched() {
 }
 
 #[test]
-fn an_export_tells_whoever_has_no_key_nothing_that_a_void_could_name() {
+fn an_export_without_a_key_has_no_event_ids() {
     let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     let gate = with_a_season(&lodge, &server);
     let exported = server.get("/api/rides/export.csv?season=2025");
@@ -344,15 +344,15 @@ fn an_export_tells_whoever_has_no_key_nothing_that_a_void_could_name() {
     let own = with(&gate).text();
     assert_eq!(own.lines().next(), Some(format!("{head},event,voids").as_str()));
     let named = |end: &str| own.lines().filter(|line| line.ends_with(end)).count();
-    // No spreadsheet runs what it is called.
+    // The id is escaped so that spreadsheets do not run it as a formula.
     assert_eq!(named(r#",'=a void,"scan 0, ""gate"" 4""#), 1);
     assert_eq!(named(r#","scan 1, ""gate"" 4","#), 1);
     let other = with(&lodge.gate("south", &[])).text();
-    assert!(other.lines().skip(1).all(|line| line.ends_with("Z,,")), "of its own events alone");
+    assert!(other.lines().skip(1).all(|line| line.ends_with("Z,,")), "only ids of its own events");
     assert_eq!(with("lodge_gate_x").status, 401);
 }
 
-/// Three thousand rides and a void of one of them, by a gate; its key.
+/// Sends three thousand rides and a void of one of them, by a gate. Returns the gate's key.
 fn with_a_season(lodge: &Lodge, server: &Server) -> String {
     let line = |n: u64| {
         format!(
@@ -371,7 +371,7 @@ fn with_a_season(lodge: &Lodge, server: &Server) -> String {
 }
 
 #[test]
-fn nobody_voids_a_ride_without_a_key() {
+fn a_void_without_a_key_is_refused() {
     let (lodge, server) = Lodge::new().started();
     assert_eq!(batch(&server, &line("a", 7, 10)).0.status, 200);
     let void = "{\"id\":\"v\",\"void\":\"a\"}\n";
@@ -381,12 +381,12 @@ fn nobody_voids_a_ride_without_a_key() {
     assert_eq!((answer.status, json!(said)), (400, refused));
     let gate = lodge.gate("north", &[]);
     let (_, said) = answered(batch_of(&server, void).bearer(&gate).send());
-    assert_eq!(said[0]["status"], 404, "it is none of the gate's: {said:?}");
+    assert_eq!(said[0]["status"], 404, "the gate did not send the ride: {said:?}");
     assert_eq!(server.get(DAY).json(), json!(100));
 }
 
 #[test]
-fn a_season_is_listed_once_it_was_added_whether_or_not_somebody_rode() {
+fn an_added_season_is_listed_even_without_rides() {
     let server = Lodge::new().start();
     let add = |server: &Server, resort: &str, body: &str| {
         let ask = server.post(&format!("/resorts/{resort}/seasons"));
@@ -402,7 +402,7 @@ fn a_season_is_listed_once_it_was_added_whether_or_not_somebody_rode() {
     assert_eq!(seasons(&server), json!({ "seasons": ["2019", "2025", "2030"] }));
     assert_eq!(server.get("/resorts/2/seasons").json(), json!({ "seasons": [] }));
     let page = server.ask("GET", "/rides/resorts/1").browser().send().text();
-    assert!(page.contains("2025") && !page.contains("2030"), "pages show where there are rides");
+    assert!(page.contains("2025") && !page.contains("2030"), "pages list seasons with rides only");
 
     let long = format!("{{\"year\":\"2019\"{}}}", " ".repeat(2000));
     for (resort, body, status, words) in [
@@ -424,7 +424,7 @@ fn a_season_is_listed_once_it_was_added_whether_or_not_somebody_rode() {
 }
 
 #[test]
-fn seasons_are_added_by_whoever_may_send_rides_there() {
+fn adding_a_season_requires_the_same_key_as_sending_rides() {
     let (lodge, server) = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true").started();
     let gate = lodge.gate("north", &["--resort", "3"]);
     let add = |resort: u32, key: Option<&str>| {

@@ -1,4 +1,4 @@
-//! Many lift rides at once, and what limits how many there are.
+//! Batches of lift rides, and the limits on events.
 
 use std::io::Write as _;
 
@@ -31,7 +31,7 @@ pub(crate) fn line(id: &str, skier: u32, lift: u32) -> String {
     )
 }
 
-/// So many rides by the first lift, whose ids begin so.
+/// Lines of `count` rides by the first lift, whose ids begin with `of`.
 fn lines(of: &str, count: u32) -> String {
     (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect()
 }
@@ -43,7 +43,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
+fn valid_lines_of_a_batch_are_stored_despite_invalid_ones() {
     let (lodge, server) = Lodge::new().started();
     let gate = lodge.gate("north", &[]);
     let batch =
@@ -75,13 +75,13 @@ fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
     assert_eq!(server.get(DAY).status, 404, "its only ride is void");
 
     let (answer, said) = batch(&server, &line("d", 8, 4));
-    assert_eq!((answer.status, &said[0]["status"]), (200, &json!(200)), "all of it is kept");
+    assert_eq!((answer.status, &said[0]["status"]), (200, &json!(200)), "all lines are stored");
     let (answer, said) = batch(&server, "");
     assert_eq!((answer.status, said.len()), (200, 0));
 }
 
 #[test]
-fn a_batch_may_be_packed() {
+fn a_batch_may_be_compressed() {
     let server = Lodge::new().start();
     let lines = |of: &str| {
         let lines = (0..2_000u32).map(|number| line(&format!("{of}{number}"), number + 1, 1));
@@ -105,7 +105,7 @@ fn a_batch_may_be_packed() {
 }
 
 #[test]
-fn a_batch_that_cannot_be_read_is_refused_whole() {
+fn an_unreadable_batch_is_refused_as_a_whole() {
     let server = Lodge::new().start();
     let before = server.memory_peak_bytes();
     let good = line("a", 7, 10).into_bytes();
@@ -136,7 +136,7 @@ fn a_batch_that_cannot_be_read_is_refused_whole() {
 }
 
 #[test]
-fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
+fn a_batch_with_a_key_is_counted_once_however_often_it_is_sent() {
     let server = Lodge::new().start();
     let ride = line("", 7, 10).replace("\"id\":\"\",", "");
     let send = |server: &Server, key: &str, lines: &str| {
@@ -156,7 +156,7 @@ fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
     assert_eq!(server.get(DAY).json(), json!(400));
 
     let (_, other) = send(&server, "day 4", &ride);
-    assert_eq!(statuses(&other), [201], "under another key it is another");
+    assert_eq!(statuses(&other), [201], "another key is another batch");
     let long = "x".repeat(129);
     for key in ["", "ä", &long] {
         let answer = server.post("/api/rides").once(key).body(&*ride).send();
@@ -166,7 +166,7 @@ fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
 }
 
 #[test]
-fn of_another_body_under_a_key_that_was_used_nothing_is_kept() {
+fn another_body_with_a_used_key_is_refused_and_nothing_is_stored() {
     let (lodge, server) = Lodge::new().started();
     let gates = ["north", "south"].map(|name| lodge.gate(name, &[]));
     let ride = line("", 7, 10).replace("\"id\":\"\",", "");
@@ -184,18 +184,18 @@ fn of_another_body_under_a_key_that_was_used_nothing_is_kept() {
         assert!(answer.status == 400 && message(&answer).contains("was used for another"));
         assert_eq!(ledger()["refused"], refused + other.lines().count() as u64, "{other}");
     }
-    assert_eq!(server.get(DAY).json(), json!(200), "nothing of them is kept");
+    assert_eq!(server.get(DAY).json(), json!(200), "nothing was stored");
     let packed = ask(&gzip(first.as_bytes())).header("Content-Encoding", "gzip");
     let (answer, again) = answered(packed.bearer(&gates[0]).send());
-    assert_eq!((answer.status, again.len()), (200, 2), "it is the same however it is packed");
+    assert_eq!((answer.status, again.len()), (200, 2), "compression does not change the batch");
     assert_eq!(answer.header("idempotency-replayed"), Some("true"));
     let of_another = ask(own.as_bytes()).bearer(&gates[1]).send();
-    assert_eq!(of_another.status, 200, "another gate's key is another");
+    assert_eq!(of_another.status, 200, "idempotency keys are scoped to the gate");
     assert_eq!(server.get(DAY).json(), json!(300));
 }
 
 #[test]
-fn an_answer_is_not_as_long_as_what_it_refuses() {
+fn error_messages_of_a_batch_are_bounded() {
     let server = Lodge::new().start();
     let line = format!("{{\"{}\":1}}\n", "\\u0001".repeat(165));
     let (answer, said) = batch(&server, &line.repeat(2_000));
@@ -208,16 +208,16 @@ fn an_answer_is_not_as_long_as_what_it_refuses() {
 }
 
 #[test]
-fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log() {
+fn events_past_the_limit_are_refused_and_counted_without_flooding_the_log() {
     let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100").start();
     let (answer, said) = batch(&server, &lines("a", 900));
-    assert_eq!((answer.status, said.len()), (200, 900), "it is let in whole");
+    assert_eq!((answer.status, said.len()), (200, 900), "a batch is admitted as a whole");
     let refused = ride(&server, DAY, 1, 1);
     assert!((2..=9).contains(&refused.is_put_off(503)), "{refused:?}");
     let refused = server.post("/api/rides").body(lines("b", 10)).send();
     refused.is_put_off(503);
     assert!(!message(&refused).is_empty(), "or not at all: {refused:?}");
-    assert_eq!(ride(&server, DAY, 0, 1).status, 400, "what is wrong is told whether there is room");
+    assert_eq!(ride(&server, DAY, 0, 1).status, 400, "invalid is 400 past the limit too");
     let too_many = server.post("/api/rides").body(lines("c", 1_001)).send();
     assert!(too_many.status == 400 && message(&too_many).contains("at most 1000 lines"));
     let since_start = &server.get("/api/rides/ledger").json()["since_start"];
@@ -228,17 +228,17 @@ fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log(
 }
 
 #[test]
-fn lines_that_are_wrong_keep_nobody_out() {
+fn invalid_lines_do_not_count_against_the_limit() {
     let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100").start();
     let wrong = "nonsense\n".repeat(2_000);
     let (answer, said) = batch(&server, &wrong);
-    assert_eq!((answer.status, said.len()), (400, 2_000), "each is told what is wrong with it");
+    assert_eq!((answer.status, said.len()), (400, 2_000), "each line has its own error");
     let (answer, said) = batch(&server, &(wrong.clone() + &line("a", 7, 1)));
     assert_eq!((answer.status, &said[2_000]["status"]), (400, &json!(201)));
     assert_eq!(ride(&server, DAY, 1, 1).status, 201);
     assert_eq!(batch(&server, &lines("b", 900)).0.status, 200);
     assert_eq!(ride(&server, DAY, 1, 1).status, 503);
-    assert_eq!(batch(&server, &wrong).0.status, 400, "for what is wrong no room is needed");
+    assert_eq!(batch(&server, &wrong).0.status, 400, "invalid lines are not limited");
     let refused = batch_of(&server, &(wrong + &lines("c", 2))).send();
     assert!(refused.status == 503 && !message(&refused).is_empty(), "{refused:?}");
     let since_start = &server.get("/api/rides/ledger").json()["since_start"];
@@ -248,27 +248,27 @@ fn lines_that_are_wrong_keep_nobody_out() {
 }
 
 #[test]
-fn after_a_batch_the_others_are_let_in_again() {
+fn events_are_admitted_again_after_a_large_batch() {
     let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "1000").start();
     assert_eq!(batch(&server, &lines("a", 300)).0.status, 200);
-    eventually_true("there is room again", || ride(&server, DAY, 1, 1).status == 201);
+    eventually_true("events are admitted again", || ride(&server, DAY, 1, 1).status == 201);
 }
 
 #[test]
-fn an_address_may_be_limited_where_it_has_no_gates_key() {
+fn events_without_a_gate_key_are_limited_per_address() {
     let (lodge, server) = Lodge::new().with("LODGE_LIMITS_RIDES_PER_MINUTE", "5").started();
     let key = lodge.admin(&["gate", "create", "north"]).trim().to_owned();
     let from = |address: &str, lines: &str| server.post("/api/rides").from(address).body(lines);
     let too_many = from("192.0.2.1", &lines("a", 6)).send();
     assert!(too_many.status == 400 && message(&too_many).contains("at most 5 lines"));
     let wrong = from("192.0.2.1", &"nonsense\n".repeat(9));
-    assert_eq!(answered(wrong.send()).1.len(), 9, "what is wrong takes no share");
+    assert_eq!(answered(wrong.send()).1.len(), 9, "invalid lines do not count");
     from("192.0.2.1", &lines("a", 4)).expect(200);
     from("192.0.2.1", &lines("b", 2)).send().is_put_off(429);
     let one = || server.post(DAY).from("192.0.2.1");
     let one = || one().json(json!({ "time": 1, "liftID": 1 })).send().status;
     assert_eq!([one(), one()], [201, 429]);
-    assert_eq!(from("192.0.2.2", &lines("c", 5)).send().status, 200, "others have their own");
+    assert_eq!(from("192.0.2.2", &lines("c", 5)).send().status, 200, "a limit per address");
     from("192.0.2.1", &lines("d", 9)).bearer(&key).expect(200);
     assert_eq!(batch(&server, &lines("e", 9)).0.status, 200, "this machine is not limited");
 }

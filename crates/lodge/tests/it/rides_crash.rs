@@ -1,4 +1,4 @@
-//! Every scan is counted once, whatever happens to the process that counts.
+//! Every scan is counted once, even if the server process is killed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,42 +21,42 @@ use crate::{Answer, Lodge, Server, Wire};
 const SENDERS: usize = 40;
 const SKIERS: u32 = 60;
 
-/// One of so many senders has no gate's key.
+/// One sender in this many has no gate's key.
 const WITHOUT_KEY: usize = 4;
 
-/// Of how many parcels one is a batch, and of how many acknowledged ones one is sent again.
+/// One parcel in `BATCH` is a batch; one acknowledged parcel in `AGAIN` is sent again.
 const BATCH: usize = 3;
 const AGAIN: usize = 10;
 
 /// Rides of a batch.
 const RIDES: usize = 6;
 
-/// What a gate tells.
+/// The content of an event.
 #[derive(Debug, Clone)]
 enum What {
     Ride { day: u32, skier: u32, lift: u32 },
     Void(String),
 }
 
-/// An event as its sender knows it; without an id, until it is acknowledged, where the batch has a key.
+/// An event as its sender knows it. In a batch with a key it may have no id until it is acknowledged.
 #[derive(Debug, Clone)]
 struct Event {
     id: Option<String>,
     what: What,
 }
 
-/// What goes out together: a ride by the published API, or a batch.
+/// The events of one request: a ride by the published API, or a batch.
 #[derive(Debug, Clone)]
 enum Parcel {
     Ride(Event),
     Batch { key: String, events: Vec<Event> },
 }
 
-/// What the server said of a parcel.
+/// The server's response to a parcel.
 struct Said {
-    /// With their ids.
+    /// Acknowledged events, with their ids.
     acknowledged: Vec<Event>,
-    /// Whether all were known before.
+    /// Whether all events were answered as replayed.
     known: bool,
     refused: Vec<String>,
 }
@@ -130,24 +130,24 @@ fn said(answer: &Answer, events: &[Event]) -> Said {
     said
 }
 
-/// Whoever sends: what it has not heard of yet it sends again, to the next server.
+/// A sender, which repeats unacknowledged parcels to the next server.
 #[derive(Default)]
 struct Sender {
     key: Option<String>,
     acknowledged: Vec<Event>,
     parcels: usize,
     sent: usize,
-    /// Rides that were acknowledged and may be taken back.
+    /// Ids of acknowledged rides that may be voided.
     standing: Vec<String>,
     unheard: Option<Parcel>,
-    /// What came otherwise than it must.
+    /// Unexpected responses.
     wrong: Vec<String>,
 }
 
 #[test]
-fn kills_under_retrying_gates_count_every_acknowledged_event_once() {
+fn every_acknowledged_event_is_counted_once_despite_kills_and_retries() {
     let kills = by_depth(5, 20);
-    // Skiers' sums are written so often that some of the kills come while they are.
+    // Skiers' sums are written so often that some kills hit such a write.
     let lodge = Lodge::new().with("LODGE_APPS", "rides").with("LODGE_RIDES_UNWRITTEN_MAX", "90");
     let senders = ride_through_kills(&lodge, kills);
     let events: Vec<_> = senders.iter().flat_map(|sender| &sender.acknowledged).collect();
@@ -158,9 +158,9 @@ fn kills_under_retrying_gates_count_every_acknowledged_event_once() {
     assert_eq!(miscounted(&lodge, &events), Vec::<String>::new());
 }
 
-/// The store gives up each id as soon as it has it, and so knows nothing again.
+/// A trigger replaces each event id after it is stored, so that no repeat is recognised.
 #[test]
-fn the_count_is_seen_to_be_wrong_where_the_server_does_not_know_events_again() {
+fn the_crash_test_detects_a_server_that_does_not_recognise_repeats() {
     let lodge = Lodge::new().with("LODGE_APPS", "rides");
     assert_eq!(lodge.start().stop(), Some(0));
     let forgets = "CREATE TRIGGER forgets AFTER INSERT ON rides
@@ -174,9 +174,9 @@ fn the_count_is_seen_to_be_wrong_where_the_server_does_not_know_events_again() {
     assert!(wrong.iter().any(|wrong| wrong.starts_with("/skiers/")), "{wrong:?}");
 }
 
-/// Kills one server after the other while senders send to it; then lets them send what they have not heard of.
+/// Kills one server after another while senders send events; then lets them send what is unacknowledged.
 fn ride_through_kills(lodge: &Lodge, kills: usize) -> Vec<Sender> {
-    assert_eq!(lodge.start().stop(), Some(0), "it makes its folder");
+    assert_eq!(lodge.start().stop(), Some(0), "creates the data folder");
     let key = lodge.admin(&["gate", "create", "north"]).trim().to_owned();
     let sender = |number: usize| {
         let key = (!number.is_multiple_of(WITHOUT_KEY)).then(|| key.clone());
@@ -185,7 +185,7 @@ fn ride_through_kills(lodge: &Lodge, kills: usize) -> Vec<Sender> {
     let senders: Vec<_> = (0..SENDERS).map(sender).collect();
     for round in 0..=kills {
         let server = lodge.start();
-        // Each time at another moment of the writer's groups; the last one lives.
+        // Each kill comes at another moment of the group commits; the last server is not killed.
         let left = (round < kills).then(|| AtomicUsize::new(110 + 37 * round));
         thread::scope(|scope| {
             for (number, sender) in senders.iter().enumerate() {
@@ -202,8 +202,8 @@ fn ride_through_kills(lodge: &Lodge, kills: usize) -> Vec<Sender> {
 }
 
 impl Sender {
-    /// Sends parcels until the server dies, which the last of those that are `left` brings about; where none
-    /// are, only what is unheard of.
+    /// Sends parcels until the server dies; the sender that brings `left` to 0 kills it. With `None`, sends
+    /// only the unacknowledged parcel.
     fn send(&mut self, number: usize, server: &Server, left: Option<&AtomicUsize>) {
         let Ok(mut wire) = Wire::connect(server.address) else { return };
         loop {
@@ -231,7 +231,8 @@ impl Sender {
         }
     }
 
-    /// A ride; or rides and, with a key, voids of earlier ones, every other time without ids.
+    /// Returns a ride, or a batch of rides and, with a key, voids of earlier rides; every other batch has no
+    /// ids.
     fn next(&mut self, number: usize) -> Parcel {
         let mut ride = || {
             self.sent += 1;
@@ -260,7 +261,7 @@ impl Sender {
     }
 }
 
-/// What the server counts otherwise than the senders do.
+/// Returns the differences between the server's counts and the senders'.
 fn miscounted(lodge: &Lodge, acknowledged: &[&Event]) -> Vec<String> {
     let mut wrong = Vec::new();
     let server = lodge.start();

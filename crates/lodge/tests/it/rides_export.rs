@@ -1,10 +1,10 @@
-//! A season as a file: whole, or seen not to be.
+//! The export of a season: complete, or recognisably cut off.
 
 use std::fmt::Write as _;
 
 use crate::{Answer, Lodge, Server, Wire, eventually_true};
 
-/// Much more than is on its way to a reader that does not read.
+/// Rides of a season, whose export is much larger than the buffers between server and client.
 const RIDES: u32 = 50_000;
 const A_BATCH: u32 = 10_000;
 
@@ -23,12 +23,12 @@ fn season(server: &Server) {
     }
 }
 
-/// Asks for the season, and reads no more than the head of the answer.
+/// Requests the export of the season, and reads only the head of the response.
 fn export(server: &Server, from: &str) -> (Wire, Answer) {
     server.ask("GET", "/api/rides/export.csv?season=2025").from(from).begin()
 }
 
-/// What is left of an answer, and whether it came to its end.
+/// Reads the rest of a response. Returns its length, and whether it is complete.
 fn rest(mut wire: Wire) -> (usize, bool) {
     let mut bytes = 0;
     loop {
@@ -41,7 +41,7 @@ fn rest(mut wire: Wire) -> (usize, bool) {
 }
 
 #[test]
-fn exports_have_their_places_and_others_are_told_to_come_back() {
+fn concurrent_exports_are_limited_in_total_and_per_address() {
     let server = Lodge::new().start();
     season(&server);
     let refused = |from: &str| {
@@ -51,21 +51,23 @@ fn exports_have_their_places_and_others_are_told_to_come_back() {
     };
     let mut begun: Vec<_> =
         ["198.51.100.1", "198.51.100.1"].map(|from| export(&server, from)).into();
-    assert_eq!(refused("198.51.100.1"), 429, "an address has two");
+    assert_eq!(refused("198.51.100.1"), 429, "an address may run two");
     begun.extend(["198.51.100.2", "198.51.100.3"].map(|from| export(&server, from)));
     assert!(begun.iter().all(|(_, head)| head.status == 200));
     assert_eq!(refused("198.51.100.4"), 503);
-    assert_eq!(server.get("/rides").status, 200, "the pages have readers of their own");
+    assert_eq!(server.get("/rides").status, 200, "pages use other database readers");
 
     let whole = rest(begun.remove(0).0);
-    assert!(whole.1 && whole.0 > 1_000_000, "it goes on as it is read: {whole:?}");
-    eventually_true("a place is free", || export(&server, "198.51.100.4").1.status == 200);
+    assert!(whole.1 && whole.0 > 1_000_000, "the export continues while it is read: {whole:?}");
+    eventually_true("one is admitted", || export(&server, "198.51.100.4").1.status == 200);
     drop(begun);
-    eventually_true("all are free", || server.metric("lodge_http_streams{kind=\"export\"}") < 0.5);
+    eventually_true("all have ended", || {
+        server.metric("lodge_http_streams{kind=\"export\"}") < 0.5
+    });
 }
 
 #[test]
-fn a_stop_breaks_an_export_off_so_that_it_is_seen() {
+fn a_stop_cuts_an_export_off_recognisably() {
     let lodge = Lodge::new()
         .with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600")
         .with("LODGE_HTTP_WRITE_TIMEOUT_S", "600");
@@ -74,8 +76,8 @@ fn a_stop_breaks_an_export_off_so_that_it_is_seen() {
     let (wire, head) = export(&server, "198.51.100.1");
     assert_eq!(head.status, 200, "{head:?}");
     server.signal(rustix::process::Signal::TERM);
-    eventually_true("it listens no more", || Wire::connect(server.address).is_err());
+    eventually_true("the listener is closed", || Wire::connect(server.address).is_err());
     let (_, is_whole) = rest(wire);
-    assert!(!is_whole, "a part looks like the whole");
-    assert_eq!(server.wait(), Some(0), "and nobody waits for it");
+    assert!(!is_whole, "a part looks complete");
+    assert_eq!(server.wait(), Some(0), "the stop does not wait for the export");
 }

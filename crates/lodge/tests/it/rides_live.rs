@@ -1,4 +1,4 @@
-//! Rides told to whoever listens while they come in.
+//! The live stream of a day's rides.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn of(event: &Value, resort: u16) -> Value {
 }
 
 #[test]
-fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
+fn a_live_stream_sends_the_current_state_and_then_changes() {
     let server = Lodge::new().start();
     server.ride([1, 2025, 3, 7], 1, 10);
     let (mut first, head) = listen(&server);
@@ -44,7 +44,7 @@ fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
     assert_eq!((of(&event, 1), &of(&event, 2)["rides"]), (one, &json!(0)));
 
     let (mut second, _) = listen(&server);
-    assert_eq!(next(&mut second), event, "whoever comes later is told the same");
+    assert_eq!(next(&mut second), event, "a later listener gets the same state");
     server.ride([2, 2025, 3, 7], 1, 10);
     for wire in [&mut first, &mut second] {
         let event = next(wire);
@@ -57,19 +57,19 @@ fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
 }
 
 #[test]
-fn nothing_is_told_twice() {
+fn a_live_stream_repeats_no_event() {
     let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     server.ride([1, 2025, 3, 7], 1, 10);
     let (mut wire, _) = listen(&server);
     assert_eq!(next(&mut wire)["rides"], 1);
-    // Stored, but of an older day: there is nothing to tell.
+    // Stored, but of an older day: no event is sent.
     server.ride([1, 2025, 2, 7], 1, 10);
     three_seconds(&server);
     server.ride([1, 2025, 3, 8], 1, 10);
     assert_eq!(next(&mut wire)["rides"], 2);
 }
 
-/// Waits for as long as three connections that ask nothing, one after the other, are borne with.
+/// Waits for the header timeout of three idle connections, one after another.
 fn three_seconds(server: &Server) {
     for _ in 0..3 {
         let mut idle = Wire::connect(server.address).unwrap();
@@ -89,19 +89,19 @@ fn a_stop_ends_the_streams_and_does_not_wait_for_them() {
 }
 
 #[test]
-fn a_listener_that_goes_leaves_nothing_behind() {
+fn a_closed_live_stream_is_released() {
     let server = Lodge::new().start();
     let open = || server.metric("lodge_http_streams");
     let wires: Vec<_> = (0..20).map(|_| listen(&server)).collect();
-    eventually_true("all are there", || (open() - 20.0).abs() < 0.5);
+    eventually_true("all streams are open", || (open() - 20.0).abs() < 0.5);
     drop(wires);
-    eventually_true("all are gone", || open() < 0.5);
+    eventually_true("all streams are closed", || open() < 0.5);
     server.ride([1, 2025, 1, 1], 1, 10);
-    assert_eq!(next(&mut listen(&server).0)["rides"], 1, "and others may come");
+    assert_eq!(next(&mut listen(&server).0)["rides"], 1, "new listeners are served");
 }
 
 #[test]
-fn listeners_leave_most_connections_to_others_and_an_address_leaves_places() {
+fn live_streams_are_limited_in_total_and_per_address() {
     let server = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "100").start();
     let from = |address: &str| server.ask("GET", "/api/rides/live").from(address).begin();
     let listening = |address: &str, count| {
@@ -115,11 +115,11 @@ fn listeners_leave_most_connections_to_others_and_an_address_leaves_places() {
     from("198.51.100.4").1.is_put_off(503);
     assert_eq!(server.get("/rides").status, 200, "nine in ten connections are left");
     drop(first);
-    eventually_true("there is a place again", || from("198.51.100.1").1.status == 200);
+    eventually_true("a new stream is admitted", || from("198.51.100.1").1.status == 200);
 }
 
 #[test]
-fn a_listener_is_not_cut_off_by_the_times_that_requests_have() {
+fn request_timeouts_do_not_end_a_live_stream() {
     let lodge = Lodge::new()
         .with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1")
         .with("LODGE_HTTP_HEADER_TIMEOUT_S", "1")

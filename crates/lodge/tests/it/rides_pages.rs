@@ -2,7 +2,7 @@
 
 use crate::{Answer, Lodge, Server, between, text};
 
-/// Two seasons of two skiers at two resorts.
+/// A server with rides in two seasons, of two skiers at two resorts.
 fn ridden() -> (Lodge, Server) {
     let (lodge, server) = Lodge::new().started();
     for (on, time, lift) in [
@@ -34,12 +34,12 @@ fn has(page: &str, parts: &[&str]) {
     }
 }
 
-/// The command on the page.
+/// Returns the command on the page.
 fn example(page: &str) -> String {
     between(page, "<pre><code>", "</code>").unwrap().replace("&#39;", "'").replace("&#34;", "\"")
 }
 
-/// Does what the command would do.
+/// Sends the request of the command.
 fn run(server: &Server, example: &str) {
     let (command, body) = example.strip_suffix('\'').unwrap().split_once(" -d '").unwrap();
     let mut parts = command.split(" -H '");
@@ -54,7 +54,7 @@ fn run(server: &Server, example: &str) {
 }
 
 #[test]
-fn where_keys_are_required_the_example_works_with_one() {
+fn the_example_works_with_a_key_where_keys_are_required() {
     let (lodge, server) = Lodge::new()
         .with("LODGE_APPS", "rides")
         .with("LODGE_RIDES_KEYS_REQUIRED", "true")
@@ -67,11 +67,11 @@ fn where_keys_are_required_the_example_works_with_one() {
 }
 
 #[test]
-fn the_example_of_an_empty_mountain_works_as_it_is_copied() {
+fn the_example_on_an_empty_page_runs_as_copied() {
     let server = Lodge::new().with("LODGE_APPS", "rides").start();
     let empty = page(&server, "/");
     has(&empty, &["No rides yet."]);
-    assert!(!empty.contains("Bearer"), "nobody needs a key: {empty}");
+    assert!(!empty.contains("Bearer"), "no key is needed: {empty}");
     run(&server, &example(&empty));
     has(
         &page(&server, "/rides"),
@@ -80,7 +80,7 @@ fn the_example_of_an_empty_mountain_works_as_it_is_copied() {
 }
 
 #[test]
-fn the_mountain_shows_the_newest_day_or_any() {
+fn the_overview_shows_the_newest_or_a_chosen_day() {
     let (_lodge, server) = ridden();
     let newest = page(&server, "/rides");
     has(
@@ -98,7 +98,7 @@ fn the_mountain_shows_the_newest_day_or_any() {
     );
     assert!(!newest.contains("rel=\"next\""));
     assert_eq!(page(&server, "/rides?season=2025&day=3"), newest);
-    assert_eq!(page(&server, "/rides?season=&day="), newest, "an empty field asks for nothing");
+    assert_eq!(page(&server, "/rides?season=&day="), newest, "an empty field is ignored");
     let older = page(&server, "/rides?season=2025&day=2");
     has(&older, &["Season 2025 · ", "All resorts on day 2", "rel=\"next\""]);
     assert!(!older.contains("rides.js") && !older.contains("rel=\"prev\""));
@@ -112,7 +112,7 @@ fn the_mountain_shows_the_newest_day_or_any() {
 }
 
 #[test]
-fn a_resorts_day_is_drawn_and_written_out() {
+fn a_resorts_day_is_shown_as_charts_and_tables() {
     let (_lodge, server) = ridden();
     let day = page(&server, "/rides/resorts/1?season=2025&day=3");
     has(
@@ -127,21 +127,21 @@ fn a_resorts_day_is_drawn_and_written_out() {
             "href=\"?season=2025&amp;day=2\">2</a>",
         ],
     );
-    assert_eq!(page(&server, "/rides/resorts/1"), day, "the newest of this resort");
+    assert_eq!(page(&server, "/rides/resorts/1"), day, "the resort's newest day");
     has(&page(&server, "/rides/resorts/1?season=2024"), &["Season 2024, day 9"]);
     has(&page(&server, "/rides/resorts/1?season=2023"), &["No rides here in this season."]);
     has(&page(&server, "/rides/resorts/3"), &["<h1>Stevens Pass</h1>", "No rides here yet."]);
 }
 
 #[test]
-fn leaders_are_asked_for_with_a_form() {
+fn the_leaderboard_is_chosen_with_a_form() {
     let (_lodge, server) = ridden();
     let season = page(&server, "/rides/leaderboard?resort=1&season=2025&day=");
     has(
         &season,
         &["Mission Ridge, season 2025</h2>", ">7</a></th><td>800</td>", ">8</a></th><td>400</td>"],
     );
-    assert_eq!(page(&server, "/rides/leaderboard"), season, "what is left out is the newest");
+    assert_eq!(page(&server, "/rides/leaderboard"), season, "the default is the newest season");
     let day = page(&server, "/rides/leaderboard?resort=1&season=2025&day=3");
     has(&day, &["season 2025, day 3</h2>", ">7</a></th><td>600</td>"]);
     has(&page(&server, "/rides/leaderboard?resort=3"), &["No rides at this resort yet."]);
@@ -171,7 +171,7 @@ fn a_skier_is_found_by_number() {
 }
 
 #[test]
-fn a_resort_that_is_configured_no_more_is_shown_by_its_number() {
+fn a_resort_that_is_no_longer_configured_is_shown_by_its_number() {
     let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     for resort in [1, 2] {
         server.ride([resort, 2025, 3, 7], 500, 10);
@@ -186,12 +186,12 @@ fn a_resort_that_is_configured_no_more_is_shown_by_its_number() {
     has(&page(&server, "/rides/skiers/7"), &[link, ">North</a>"]);
     let gone = page(&server, "/rides/resorts/2");
     has(&gone, &["<h1>Resort 2</h1>", "1 ride; most by Lift 10: 1."]);
-    assert!(!gone.contains("/rides/leaderboard"), "it cannot be asked for: {gone}");
-    assert_eq!(asked(&server, "/rides/resorts/3").status, 404, "nobody rode there");
+    assert!(!gone.contains("/rides/leaderboard"), "no link to its leaderboard: {gone}");
+    assert_eq!(asked(&server, "/rides/resorts/3").status, 404, "a resort without rides");
 }
 
 #[test]
-fn pages_of_people_are_not_for_search_engines() {
+fn pages_of_skiers_are_not_indexed_by_search_engines() {
     let (_lodge, server) = ridden();
     let robots = "<meta name=\"robots\" content=\"noindex\">";
     has(&page(&server, "/rides/skiers/7"), &[robots]);
@@ -199,7 +199,7 @@ fn pages_of_people_are_not_for_search_engines() {
 }
 
 #[test]
-fn a_page_that_cannot_be_says_why() {
+fn an_invalid_page_says_why() {
     let (_lodge, server) = ridden();
     for (path, status, said) in [
         ("/rides?season=x", 400, "Season: must be a whole number from 1 to 9999."),

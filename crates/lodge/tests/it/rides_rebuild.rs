@@ -7,7 +7,7 @@ use crate::Lodge;
 const DAY: &str = "/skiers/3/seasons/2025/days/9/skiers/7";
 
 #[test]
-fn a_rebuild_exits_by_whether_anything_differed() {
+fn the_exit_code_of_a_rebuild_tells_whether_anything_differed() {
     let (lodge, server) = Lodge::new().started();
     server.post(DAY).json(json!({ "time": 1, "liftID": 4 })).expect(201);
     let rebuild = || lodge.run(&["admin", "rebuild", "rides"]);
@@ -19,7 +19,7 @@ fn a_rebuild_exits_by_whether_anything_differed() {
     rebuild().says(3, &["skiers' days: 1 wrong, corrected"]);
     assert_eq!(rebuild().code, 0);
     assert_eq!(lodge.start().get(DAY).json(), json!(40));
-    // There is no such day that it could put right.
+    // An impossible day, which a rebuild cannot correct.
     lodge.database().execute("UPDATE rides SET day = 70000", []).unwrap();
     rebuild().expect(1);
 }

@@ -1,4 +1,4 @@
-//! Rides that the operator takes back.
+//! Rides that the operator voids.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn send(server: &Server, path: &str, lift: u32) -> String {
     answer.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// What was found, a line for each event, in fields.
+/// Returns the fields of each event that `lodge admin ride find` prints.
 fn find(lodge: &Lodge, more: &[&str]) -> Vec<Vec<String>> {
     let said = lodge.admin(&[&["ride", "find"], &OF_FAR_OFF[..], more].concat());
     said.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
@@ -24,11 +24,11 @@ fn stored(server: &Server) -> Value {
 }
 
 #[test]
-fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() {
+fn the_operator_finds_and_voids_a_ride_that_was_sent_without_a_key() {
     let (lodge, server) = Lodge::new().started();
     let wrong = send(&server, FAR_OFF, 21);
     let right = send(&server, DAY, 1);
-    assert!(server.get("/rides").text().contains("9999"), "it takes the front page");
+    assert!(server.get("/rides").text().contains("9999"), "the wrong season is on the front page");
     let found = find(&lodge, &[]);
     let line = [wrong.as_str(), "-", "7", "217", "21", "210"];
     assert_eq!((found.len(), &found[0][..6]), (1, &line.map(str::to_owned)[..]));
@@ -38,9 +38,9 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
     let ride = "skier 7 at resort 3, season 9999, day 366, minute 217, lift 21, vertical 210";
     assert_eq!(said, format!("voided the ride of {ride}\n"));
     assert_eq!(server.get(FAR_OFF).status, 404);
-    assert_eq!(server.get(DAY).json(), json!(10), "the others stay");
+    assert_eq!(server.get(DAY).json(), json!(10), "other rides stay");
     assert!(!server.get("/rides").text().contains("9999"));
-    assert_eq!(stored(&server), json!(3), "the books have the void");
+    assert_eq!(stored(&server), json!(3), "the ledger counts the void");
     let found = find(&lodge, &["--skier", "7"]);
     assert_eq!((found.len(), &found[1][7]), (2, &format!("voids {wrong}")));
 
@@ -65,7 +65,7 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
 }
 
 #[test]
-fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
+fn a_ride_of_a_gate_is_voided_only_with_the_gate_named() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.gate("north", &[]);
     let send = |once: &str, key: Option<&str>| {
@@ -86,11 +86,11 @@ fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
     }
     assert_eq!(server.get(FAR_OFF).json(), json!(40));
     lodge.admin(&["ride", "void", "scan 1", "--gate", "north"]);
-    assert_eq!(server.get(FAR_OFF).json(), json!(20), "though its key was revoked");
+    assert_eq!(server.get(FAR_OFF).json(), json!(20), "although its key was revoked");
 }
 
 #[test]
-fn all_events_of_a_day_are_found_however_many() {
+fn all_events_of_a_day_are_found() {
     let (lodge, server) = Lodge::new().started();
     let line = |n: u32| {
         let (skier, lift) = (n % 9 + 1, n % 40 + 1);

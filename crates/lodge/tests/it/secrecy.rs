@@ -1,4 +1,4 @@
-//! A link that is limited or asks for a password tells its target to those alone who may follow it.
+//! The target of a click-limited or password-protected link is shown only to clients that may follow it.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn says_nothing(answer: &Answer, what: &str) {
     assert!(!answer.text().contains("secret.example"), "{what}: {}", answer.text());
 }
 
-/// Every way to look at a link without following it.
+/// Requests a link in every way that does not follow it, and asserts that the target is not shown.
 fn look(server: &Server, short: &str) {
     for path in [
         format!("/{short}+"),
@@ -33,12 +33,12 @@ fn look(server: &Server, short: &str) {
     says_nothing(&head, "HEAD");
     for guess in [TARGET, "https://elsewhere.example/"] {
         let put = server.put(&format!("/?short={short}&long={guess}")).send();
-        assert_eq!(put.status, 409, "a guess is told nothing, right or wrong");
+        assert_eq!(put.status, 409, "the answer is the same for a right and a wrong guess");
     }
 }
 
 #[test]
-fn looking_at_a_limited_link_neither_reveals_its_target_nor_uses_its_click() {
+fn viewing_a_limited_link_neither_reveals_its_target_nor_uses_a_click() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": TARGET, "short": "once", "max_clicks": 1 }));
     look(&server, "once");
@@ -50,7 +50,7 @@ fn looking_at_a_limited_link_neither_reveals_its_target_nor_uses_its_click() {
 }
 
 #[test]
-fn a_password_link_shows_a_form_and_opens_to_the_right_password_alone() {
+fn a_password_link_shows_a_form_and_opens_only_with_the_right_password() {
     let server = Lodge::new().start();
     server.create(&json!({ "target": TARGET, "short": "door", "password": "sesame öffne" }));
     look(&server, "door");
@@ -61,13 +61,13 @@ fn a_password_link_shows_a_form_and_opens_to_the_right_password_alone() {
     assert!(asked.text().contains("<form") && asked.text().contains("type=\"password\""));
     says_nothing(&asked, "the form");
     let policy = asked.header("content-security-policy").unwrap();
-    assert!(policy.contains("form-action 'self' http: https:"), "its answer leads away: {policy}");
+    assert!(policy.contains("form-action 'self' http: https:"), "the form redirects: {policy}");
 
     for wrong in ["password=sesame", "password=", &format!("password={}", "x".repeat(129))] {
         let answer = server.post("/door").form(wrong).send();
         let expected = if wrong == "password=sesame" { 403 } else { 400 };
         assert_eq!((answer.status, answer.location()), (expected, None), "{wrong}");
-        assert!(answer.text().contains("<form"), "one may try again");
+        assert!(answer.text().contains("<form"), "the form is shown again");
         says_nothing(&answer, wrong);
     }
     let right = server.post("/door").form("password=sesame+%C3%B6ffne").send();
@@ -76,7 +76,7 @@ fn a_password_link_shows_a_form_and_opens_to_the_right_password_alone() {
 }
 
 #[test]
-fn a_password_can_be_changed_and_taken_away() {
+fn a_link_password_can_be_changed_and_removed() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": TARGET, "short": "door", "password": "old" }));
     let change = |change: Value| server.manage(&link, "PATCH").json(change).send().status;
@@ -90,17 +90,17 @@ fn a_password_can_be_changed_and_taken_away() {
 }
 
 #[test]
-fn no_password_is_kept_or_logged_as_typed() {
+fn no_password_is_stored_or_logged_in_plain_text() {
     let (lodge, server) = Lodge::new().with("LODGE_LOG_FILTER", "trace").started();
     let link = server
         .create(&json!({ "target": TARGET, "short": "door", "password": "correct-horse-battery" }));
     assert_eq!(server.post("/door").form("password=correct-horse-battery").send().status, 303);
     let log = server.log();
-    assert!(!log.contains("correct-horse-battery"), "the log tells the password");
-    assert!(!log.contains(link["manage_key"].as_str().unwrap()), "the log tells a manage key");
+    assert!(!log.contains("correct-horse-battery"), "the password is in the log");
+    assert!(!log.contains(link["manage_key"].as_str().unwrap()), "a manage key is in the log");
     assert_eq!(server.stop(), Some(0));
     let file = std::fs::read(lodge.data().join("lodge.db")).unwrap();
-    assert!(!contains(&file, b"correct-horse-battery"), "the file tells the password");
+    assert!(!contains(&file, b"correct-horse-battery"), "the password is in the database");
     assert!(contains(&file, b"$argon2id$v=19$m=19456,t=2,p=1$"));
 }
 

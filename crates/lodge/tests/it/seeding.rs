@@ -1,4 +1,4 @@
-//! Accounts that are made for load, and the load on them.
+//! Seeded accounts for load tests, and load on them.
 
 use std::{collections::HashSet, fs, os::unix::fs::PermissionsExt};
 
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use crate::{Lodge, PASSWORD, Ran, text};
 
-/// Accounts, and sessions of theirs.
+/// Numbers of seeded accounts and sessions.
 const USERS: &str = "300";
 const SESSIONS: usize = 20;
 
-/// An installation for accounts alone.
+/// An installation with the accounts app only.
 fn accounts() -> Lodge {
     Lodge::new().with("LODGE_APPS", "accounts")
 }
 
-/// Seeds its folder; the tokens go into the file of that name.
+/// Seeds the data folder, and writes the tokens to the file `tokens`.
 fn seed(lodge: &Lodge, tokens: &str) -> Ran {
     let (data, tokens, sessions) = (lodge.data(), lodge.file(tokens), SESSIONS.to_string());
     let files = ["load", "accounts-seed", "--data", text(&data), "--tokens", text(&tokens)];
@@ -23,7 +23,7 @@ fn seed(lodge: &Lodge, tokens: &str) -> Ran {
 }
 
 #[test]
-fn what_is_seeded_is_there_once_and_its_tokens_are_for_their_owner_alone() {
+fn seeding_is_repeatable_and_the_token_file_is_private() {
     let lodge = accounts();
     seed(&lodge, "tokens").prints("300 accounts, 300 of them new");
     let file = lodge.file("tokens");
@@ -39,14 +39,14 @@ fn what_is_seeded_is_there_once_and_its_tokens_are_for_their_owner_alone() {
         me.json()["username"].as_str().unwrap().to_owned()
     };
     let names: HashSet<String> = tokens.lines().map(name).collect();
-    assert_eq!(names.len(), SESSIONS, "each is of another account");
+    assert_eq!(names.len(), SESSIONS, "each session belongs to another account");
     let credentials =
         json!({ "username": names.iter().next(), "password": lodge_load::SEED_PASSWORD });
     server.post("/api/session").json(&credentials).expect(200);
 }
 
 #[test]
-fn a_folder_with_peoples_accounts_is_not_seeded() {
+fn a_folder_with_real_accounts_is_not_seeded() {
     let (lodge, server) = accounts().started();
     server.make_account("ada");
     server.stop();
@@ -58,7 +58,7 @@ fn a_folder_with_peoples_accounts_is_not_seeded() {
 }
 
 #[test]
-fn load_on_seeded_accounts_meets_no_error() {
+fn load_on_seeded_accounts_has_no_errors() {
     let lodge = accounts();
     assert_eq!(seed(&lodge, "tokens").code, 0);
     let server = lodge.start();

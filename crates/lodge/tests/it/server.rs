@@ -1,4 +1,4 @@
-//! The real binary on a data folder of its own: started, asked, stopped, killed, started again.
+//! Runs the real binary on its own data folder: starts, requests, stops, kills and restarts.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -20,38 +20,38 @@ use tempfile::TempDir;
 
 use crate::client::{Answer, Ask, Wire};
 
-/// How long anything that is waited for may take.
+/// The longest time that a test waits for a condition.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A data folder and its settings, over any number of starts.
+/// A data folder with its settings, for any number of starts.
 #[derive(Clone)]
 pub(crate) struct Lodge {
     folder: Arc<TempDir>,
     settings: Vec<(String, String)>,
 }
 
-/// What a command that ended left behind.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// Its exit code.
+    /// Exit code, -1 after a signal.
     pub(crate) code: i32,
-    /// Its standard output.
+    /// Standard output.
     pub(crate) out: String,
-    /// Its standard error.
+    /// Standard error.
     pub(crate) err: String,
 }
 
 /// A process that is killed when it is dropped.
 pub(crate) struct Process(pub(crate) Child);
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     process: Process,
-    /// Its public listener.
+    /// The public listener.
     pub(crate) address: SocketAddr,
-    /// Its listener for metrics and health.
+    /// The listener for metrics and health.
     pub(crate) ops: SocketAddr,
-    /// Its listener for the web tier, if it has one.
+    /// The accounts tier's listener for the web tier, if any.
     pub(crate) wire: Option<SocketAddr>,
     log: Arc<Mutex<Vec<String>>>,
     /// The installation that it serves.
@@ -59,47 +59,47 @@ pub(crate) struct Server {
 }
 
 impl Lodge {
-    /// An installation that nobody has started yet.
+    /// An installation that has never been started.
     pub(crate) fn new() -> Self {
         Self { folder: Arc::new(tempfile::tempdir().unwrap()), settings: Vec::new() }
     }
 
-    /// The same with a setting more, named as an environment variable.
+    /// Adds a setting, named by its environment variable.
     pub(crate) fn with(mut self, variable: &str, value: &str) -> Self {
         self.settings.retain(|(name, _)| name != variable);
         self.settings.push((variable.to_owned(), value.to_owned()));
         self
     }
 
-    /// Its data folder.
+    /// Returns the data folder.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// A place for a file beside the data folder.
+    /// Returns the path of a file next to the data folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file beside the data folder; its place.
+    /// Writes a file next to the data folder. Returns its path.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let file = self.file(name);
         std::fs::write(&file, content).unwrap();
         file
     }
 
-    /// Starts the server and waits until it says that it is ready.
+    /// Starts the server and waits until it logs that it is ready.
     pub(crate) fn start(&self) -> Server {
         self.start_at(([127, 0, 0, 1], 0).into())
     }
 
-    /// The installation, and the server that was started on it.
+    /// Starts the server. Returns it with the installation.
     pub(crate) fn started(self) -> (Self, Server) {
         let server = self.start();
         (self, server)
     }
 
-    /// The same, on an address of its own choice.
+    /// Starts the server on this public address.
     pub(crate) fn start_at(&self, address: SocketAddr) -> Server {
         let address = address.to_string();
         let mut process = self
@@ -111,7 +111,7 @@ impl Lodge {
         let log = Arc::new(Mutex::new(Vec::new()));
         let lines = follow(process.0.stderr.take().unwrap(), Arc::clone(&log));
         let [address, ops, wire] = wait_until_ready(&lines);
-        // A process that does not answer the public has no public listener.
+        // A process without the web role has no public listener.
         let (address, ops) = (address.or(ops).unwrap(), ops.unwrap());
         Server { process, address, ops, wire, log, lodge: self.clone() }
     }
@@ -121,50 +121,50 @@ impl Lodge {
         self.run_within(DEADLINE, arguments)
     }
 
-    /// The same, with what may take another time than other commands.
+    /// Runs a command to its end, with another deadline.
     pub(crate) fn run_within(&self, deadline: Duration, arguments: &[&str]) -> Ran {
         ended(self.command(arguments).stdout(Stdio::piped()), deadline)
     }
 
-    /// Runs a command whose standard output nobody reads.
+    /// Runs a command whose standard output is a closed pipe.
     pub(crate) fn run_unread(&self, arguments: &[&str]) -> Ran {
         let (reader, unread) = std::io::pipe().unwrap();
         drop(reader);
         ended(self.command(arguments).stdout(unread), DEADLINE)
     }
 
-    /// Runs `lodge admin …`, which must succeed; what it printed.
+    /// Runs `lodge admin …`, which must succeed. Returns its output.
     pub(crate) fn admin(&self, arguments: &[&str]) -> String {
         let ran = self.run(&[&["admin"], arguments].concat());
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
         ran.out
     }
 
-    /// Makes an API key; its token.
+    /// Creates an API key. Returns its token.
     pub(crate) fn key(&self, name: &str) -> String {
         self.admin(&["key", "create", name]).trim().to_owned()
     }
 
-    /// Makes a gate; its key.
+    /// Creates a gate. Returns its key.
     pub(crate) fn gate(&self, name: &str, more: &[&str]) -> String {
         let key = self.admin(&[&["gate", "create", name], more].concat()).trim().to_owned();
         assert!(key.starts_with("lodge_gate_") && key.len() == 54, "{key}");
         key
     }
 
-    /// The database, opened beside the server to look at it.
+    /// Opens the database directly, next to the server.
     pub(crate) fn database(&self) -> Connection {
         Connection::open(self.data().join("lodge.db")).unwrap()
     }
 
-    /// The one value that a query of the database finds.
+    /// Returns the single value of a database query.
     pub(crate) fn query<T: FromSql>(&self, sql: &str) -> T {
         self.database().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lodge"));
-        // A setting or a lodge.toml of whoever runs the tests is none of theirs.
+        // Settings and a lodge.toml of the developer's environment must not affect the tests.
         command
             .env_clear()
             .current_dir(self.folder.path())
@@ -172,7 +172,7 @@ impl Lodge {
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .args(arguments)
             .stdin(Stdio::null());
-        // `lodge load` knows no data folder, and `lodge move` names its own.
+        // `lodge load` has no data folder, and `lodge move` takes its own.
         if !matches!(arguments.first(), Some(&"load" | &"move")) {
             command.arg("--data").arg(self.data());
         }
@@ -180,7 +180,7 @@ impl Lodge {
     }
 }
 
-/// Runs a command to its end; its standard output is kept if it is piped.
+/// Runs a command to its end; captures its standard output if it is piped.
 fn ended(command: &mut Command, deadline: Duration) -> Ran {
     let mut process = Process(command.stderr(Stdio::piped()).spawn().unwrap());
     let out = process.0.stdout.take().map(read);
@@ -191,14 +191,14 @@ fn ended(command: &mut Command, deadline: Duration) -> Ran {
 }
 
 impl Ran {
-    /// The same, which must have this exit code.
+    /// Asserts the exit code.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{self:?}");
         self
     }
 
-    /// It must have this exit code, and have printed each of these texts.
+    /// Asserts the exit code, and that standard output contains each text.
     #[track_caller]
     pub(crate) fn says(&self, code: i32, texts: &[&str]) {
         assert_eq!(self.code, code, "{self:?}");
@@ -207,20 +207,20 @@ impl Ran {
         }
     }
 
-    /// It must have failed, and said why.
+    /// Asserts exit code 1, and that standard error contains `why`.
     #[track_caller]
     pub(crate) fn fails(&self, why: &str) {
         assert!(self.code == 1 && self.err.contains(why), "no {why:?} in {self:?}");
     }
 
-    /// It must have done what it was to do, and printed this.
+    /// Asserts exit code 0, and that standard output contains `text`.
     #[track_caller]
     pub(crate) fn prints(&self, text: &str) {
         assert!(self.code == 0 && self.out.contains(text), "no {text:?} in {self:?}");
     }
 }
 
-/// Reads all that a process prints, however it ends.
+/// Reads a process's output to its end.
 fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -229,20 +229,20 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// Keeps the server's log, and hands on its lines.
+/// Stores the server's log, and passes on its lines.
 fn follow(stderr: ChildStderr, log: Arc<Mutex<Vec<String>>>) -> Receiver<String> {
     let (sender, lines) = channel();
     thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             log.lock().unwrap().push(line.clone());
-            // Nobody listens any more once it is ready.
+            // The receiver is dropped once the server is ready.
             let _ = sender.send(line);
         }
     });
     lines
 }
 
-/// Its listeners: the public one, that for operators, and that for the web tier.
+/// Returns the listeners: public, ops, and for the web tier.
 fn wait_until_ready(lines: &Receiver<String>) -> [Option<SocketAddr>; 3] {
     let deadline = Instant::now() + DEADLINE;
     let mut said = Vec::new();
@@ -256,7 +256,7 @@ fn wait_until_ready(lines: &Receiver<String>) -> [Option<SocketAddr>; 3] {
         }
         said.push(line);
     }
-    panic!("the server is not ready; it said {said:#?}");
+    panic!("the server is not ready; its log: {said:#?}");
 }
 
 impl Server {
@@ -265,39 +265,35 @@ impl Server {
         Ask::new(self.address, method, path)
     }
 
-    /// A `POST` to be.
     pub(crate) fn post(&self, path: &str) -> Ask {
         self.ask("POST", path)
     }
 
-    /// A `PUT` to be.
     pub(crate) fn put(&self, path: &str) -> Ask {
         self.ask("PUT", path)
     }
 
-    /// A `PATCH` to be.
     pub(crate) fn patch(&self, path: &str) -> Ask {
         self.ask("PATCH", path)
     }
 
-    /// A `DELETE` to be.
     pub(crate) fn delete(&self, path: &str) -> Ask {
         self.ask("DELETE", path)
     }
 
-    /// `GET` from the public listener, sent at once.
+    /// Sends a `GET` to the public listener.
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path).send()
     }
 
-    /// A connection on which these bytes were sent as they are.
+    /// Opens a connection and sends these raw bytes.
     pub(crate) fn send_raw(&self, bytes: &[u8]) -> Wire {
         let mut wire = Wire::connect(self.address).unwrap();
         wire.write(bytes).unwrap();
         wire
     }
 
-    /// `GET` of each path must have this status.
+    /// Asserts that a `GET` of each path has this status.
     #[track_caller]
     pub(crate) fn get_each(&self, status: u16, paths: &[&str]) {
         for path in paths {
@@ -305,45 +301,45 @@ impl Server {
         }
     }
 
-    /// What the browser of somebody who is signed in asks for.
+    /// A request as the browser of a signed-in member sends it.
     pub(crate) fn on_page(&self, token: &str, method: &str, path: &str) -> Ask {
         self.ask(method, path).session(token).browser()
     }
 
-    /// `GET` from the listener for metrics and health.
+    /// Sends a `GET` to the listener for metrics and health.
     pub(crate) fn ops(&self, path: &str) -> Answer {
         Ask::new(self.ops, "GET", path).send()
     }
 
-    /// Creates a link through the JSON API; what came back.
+    /// Creates a link by the JSON API. Returns the response.
     pub(crate) fn create(&self, link: &Value) -> Value {
         self.post("/api/links").json(link).expect(201).json()
     }
 
-    /// A request about a link by the holder of its manage key.
+    /// A request for a link with its manage key.
     pub(crate) fn manage(&self, link: &Value, method: &str) -> Ask {
         let path = format!("/api/links/{}", link["short"].as_str().unwrap());
         self.ask(method, &path).bearer(link["manage_key"].as_str().unwrap())
     }
 
-    /// How often a link was followed, as its maker is told.
+    /// Returns a link's click statistics.
     pub(crate) fn clicks(&self, link: &Value, by: &str) -> Value {
         let path = format!("/api/links/{}/clicks?by={by}", link["short"].as_str().unwrap());
         self.ask("GET", &path).bearer(link["manage_key"].as_str().unwrap()).expect(200).json()
     }
 
-    /// Lets a skier ride: at a resort, in a season, on a day; at a minute of it, by a lift.
+    /// Records a ride of a skier in a resort, season and day, at a minute of the day and by a lift.
     pub(crate) fn ride(&self, [resort, season, day, skier]: [u32; 4], time: u32, lift: u32) {
         let path = format!("/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}");
         self.post(&path).json(json!({ "time": time, "liftID": lift })).expect(201);
     }
 
-    /// Links in the database, whatever has become of them.
+    /// Returns the number of links in the database, in any state.
     pub(crate) fn links_stored(&self) -> usize {
         self.lodge.query("SELECT count(*) FROM links")
     }
 
-    /// What a metric says; all of its series together.
+    /// Returns the sum of all series of a metric whose line starts with `series`.
     pub(crate) fn metric(&self, series: &str) -> f64 {
         let text = self.ops("/metrics").text();
         let values = text
@@ -353,12 +349,12 @@ impl Server {
         values.sum()
     }
 
-    /// Resident memory, in bytes.
+    /// Returns the resident memory in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory("VmRSS:")
     }
 
-    /// The most resident memory that it ever had, in bytes.
+    /// Returns the peak resident memory in bytes.
     pub(crate) fn memory_peak_bytes(&self) -> u64 {
         self.memory("VmHWM:")
     }
@@ -370,12 +366,13 @@ impl Server {
         line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
     }
 
-    /// What it logged so far.
+    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().join("\n")
     }
 
-    /// Sends a signal. After a `STOP` it has stopped: until then a thread may still answer.
+    /// Sends a signal. After `STOP` it waits until the process has stopped: before that a thread may still
+    /// answer.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = Pid::from_raw(i32::try_from(self.process.0.id()).unwrap()).unwrap();
         kill_process(id, signal).unwrap();
@@ -385,40 +382,40 @@ impl Server {
         }
     }
 
-    /// `kill -9`.
+    /// Kills the server with `kill -9`.
     pub(crate) fn kill(mut self) {
         self.process.0.kill().unwrap();
         self.process.0.wait().unwrap();
     }
 
-    /// `kill -TERM`; the exit code.
+    /// Stops the server with `kill -TERM`. Returns the exit code.
     pub(crate) fn stop(self) -> Option<i32> {
         self.signal(Signal::TERM);
         self.wait()
     }
 
-    /// Kills it with `kill -9`; the server that is started in its place.
+    /// Kills the server with `kill -9`, and starts it again.
     pub(crate) fn restart_after_kill(self) -> Self {
         let lodge = self.lodge.clone();
         self.kill();
         lodge.start()
     }
 
-    /// Stops it, which it must do well; the server that is started in its place.
+    /// Stops the server, which must exit with 0, and starts it again.
     pub(crate) fn restart(self) -> Self {
         let lodge = self.lodge.clone();
         assert_eq!(self.stop(), Some(0));
         lodge.start()
     }
 
-    /// Waits for its end; the exit code.
+    /// Waits until the process ends. Returns the exit code.
     pub(crate) fn wait(mut self) -> Option<i32> {
         self.process.wait(DEADLINE).code()
     }
 }
 
 impl Process {
-    /// Waits for its end.
+    /// Waits until the process ends.
     pub(crate) fn wait(&mut self, deadline: Duration) -> ExitStatus {
         eventually_within(deadline, "the process ends", || self.0.try_wait().unwrap())
     }
@@ -439,12 +436,12 @@ impl Drop for Server {
     }
 }
 
-/// Waits until `found` finds something.
+/// Waits until `found` returns a value.
 pub(crate) fn eventually<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
     eventually_within(DEADLINE, what, found)
 }
 
-/// The same, with another deadline.
+/// Waits until `found` returns a value, with another deadline.
 pub(crate) fn eventually_within<T>(
     deadline: Duration,
     what: &str,
@@ -460,12 +457,12 @@ pub(crate) fn eventually_within<T>(
     }
 }
 
-/// Waits until `holds`.
+/// Waits until `holds` returns true.
 pub(crate) fn eventually_true(what: &str, mut holds: impl FnMut() -> bool) {
     eventually(what, || holds().then_some(()));
 }
 
-/// A path as an argument.
+/// Returns a path as text.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }

@@ -1,10 +1,10 @@
-//! What whoever runs the server does with accounts.
+//! Administration of accounts by the operator.
 
 use serde_json::json;
 
 use crate::{Lodge, PASSWORD, Server, text};
 
-/// By bcrypt with cost 4, and by argon2id with less memory than ours.
+/// Hashes of `PASSWORD`: bcrypt with cost 4, and argon2id with less memory than Lodge uses.
 const HASHES: [&str; 2] = [
     "$2b$04$WYz4gw5Cos5hDj59hW0QkOJ0I99LIPD4sZUud5AAHqs0rbWaTeLBy",
     "$argon2id$v=19$m=1024,t=1,p=1$+jse8Is9D2/XkcEmJu52Jg$62Jd8W+SE6+SRY3+x9cs0suJdowo1mskTqiGqygl6Y0",
@@ -20,7 +20,7 @@ fn code(lodge: &Lodge, username: &str) -> String {
 }
 
 #[test]
-fn a_banned_account_is_out_at_once_and_shows_it_only_to_its_owner() {
+fn a_ban_ends_sessions_at_once_and_is_shown_only_with_the_right_password() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     server.lodge.admin(&["user", "ban", "Ada"]);
     assert!(!server.opens(&token));
@@ -28,25 +28,25 @@ fn a_banned_account_is_out_at_once_and_shows_it_only_to_its_owner() {
     assert_eq!(server.sign_in("ada", PASSWORD).status, 403);
     server.lodge.run(&["admin", "user", "list"]).prints("banned 20");
     server.lodge.admin(&["user", "unban", "ada"]);
-    assert!(!server.opens(&token), "what has ended has ended");
+    assert!(!server.opens(&token), "ended sessions stay ended");
     assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
 }
 
 #[test]
-fn a_code_sets_a_new_password_once() {
+fn a_reset_code_sets_a_new_password_once() {
     let (lodge, server) = Lodge::new().started();
     server.make_account("ada");
     server.make_account("grace");
     let token = server.token("ada");
     let first = code(&lodge, "ada");
-    assert!(!server.opens(&token), "whoever was in is out");
+    assert!(!server.opens(&token), "a reset ends all sessions");
     let second = code(&lodge, "ada");
     let new = "another in the fog";
-    assert_eq!(reset(&server, "ada", &first, new), 403, "only the last one counts");
-    assert_eq!(reset(&server, "grace", &second, new), 403, "and for one account alone");
-    assert_eq!(reset(&server, "nobody", &second, new), 403);
+    assert_eq!(reset(&server, "ada", &first, new), 403, "only the last code is valid");
+    assert_eq!(reset(&server, "grace", &second, new), 403, "and for one account only");
+    assert_eq!(reset(&server, "stranger", &second, new), 403);
     assert_eq!(reset(&server, "ada", &second, "12345678"), 400);
-    assert_eq!(server.sign_in("ada", PASSWORD).status, 200, "the old one still does");
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 200, "the old password is still valid");
     assert_eq!(reset(&server, "ada", &second, new), 204);
     assert_eq!(reset(&server, "ada", &second, new), 403, "once");
     assert_eq!(server.sign_in("ada", PASSWORD).status, 401);
@@ -54,12 +54,12 @@ fn a_code_sets_a_new_password_once() {
 }
 
 #[test]
-fn a_code_outlives_whatever_happens_to_the_password_beside_it() {
+fn a_reset_code_stays_valid_after_a_password_change() {
     let (lodge, server) = Lodge::new().started();
     let lines = ["username,nickname,email,password_hash,role", &format!("ada,,,{},", HASHES[0])];
     lodge.admin(&["user", "import", text(&lodge.write("people.csv", lines.join("\n")))]);
     let code = code(&lodge, "ada");
-    // Which renews the hash.
+    // The sign-in rehashes the password.
     let token = server.token("ada");
     let change = json!({ "current": PASSWORD, "new": "another in the fog" });
     server.put("/api/me/password").bearer(&token).json(&change).expect(204);
@@ -69,7 +69,7 @@ fn a_code_outlives_whatever_happens_to_the_password_beside_it() {
 }
 
 #[test]
-fn roles_are_given_while_the_server_runs_and_while_it_does_not() {
+fn roles_are_set_with_and_without_a_running_server() {
     let (lodge, server) = Lodge::new().started();
     server.make_account("ada");
     let role = |server: &Server| server.get("/api/users/ada").json()["role"].clone();
@@ -79,12 +79,12 @@ fn roles_are_given_while_the_server_runs_and_while_it_does_not() {
     assert_eq!(server.stop(), Some(0));
     lodge.admin(&["user", "role", "ada", "moderator"]);
     assert_eq!(role(&lodge.start()), "moderator");
-    let refused = lodge.run(&["admin", "user", "role", "nobody", "admin"]);
+    let refused = lodge.run(&["admin", "user", "role", "stranger", "admin"]);
     assert!(refused.code != 0 && refused.err.contains("there is no such account"), "{refused:?}");
 }
 
 #[test]
-fn a_list_of_accounts_is_narrowed_by_prefix() {
+fn the_list_of_accounts_is_filtered_by_prefix() {
     let (lodge, server) = Lodge::new().started();
     for name in ["ada", "adam", "grace"] {
         server.make_account(name);
@@ -95,11 +95,11 @@ fn a_list_of_accounts_is_narrowed_by_prefix() {
     };
     assert_eq!(names(&[]), ["ada", "adam", "grace"]);
     assert_eq!(names(&["--prefix", "Ad"]), ["ada", "adam"]);
-    assert_eq!(names(&["--prefix", "ＡＤＡＭ"]), ["adam"], "as names are read");
+    assert_eq!(names(&["--prefix", "ＡＤＡＭ"]), ["adam"], "names are normalised");
 }
 
 #[test]
-fn a_file_of_people_names_columns_that_are_known() {
+fn an_import_of_accounts_needs_known_columns() {
     let lodge = Lodge::new();
     let _server = lodge.start();
     for (content, said) in [
@@ -115,7 +115,7 @@ fn a_file_of_people_names_columns_that_are_known() {
 }
 
 #[test]
-fn imported_people_sign_in_with_their_old_passwords() {
+fn imported_accounts_sign_in_with_their_old_passwords() {
     let (lodge, server) = Lodge::new().started();
     server.make_account("taken");
     let [bcrypt, argon2] = HASHES;
@@ -138,7 +138,7 @@ fn imported_people_sign_in_with_their_old_passwords() {
             "SELECT count(*) FROM accounts WHERE password LIKE '$argon2id$v=19$m=19456,t=2,p=1$%'";
         lodge.query(count)
     };
-    assert_eq!(renewed(), 1, "that of the one who signed up");
+    assert_eq!(renewed(), 1, "the account that signed up");
     for name in ["ada", "grace"] {
         assert_eq!(server.sign_in(name, "a guess").status, 401);
         assert_eq!(server.sign_in(name, PASSWORD).status, 200);

@@ -1,4 +1,4 @@
-//! What keeps a server from starting is said in plain words, with an exit code of its own.
+//! A server that cannot start reports the reason, with an exit code for each kind.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn a_second_process_on_the_same_folder_says_so_and_exits_2() {
     let (lodge, server) = Lodge::new().started();
     let folder = lodge.data();
     refused(&lodge.run(&SERVE), 2, &["in use by another process", text(&folder)]);
-    assert_eq!(server.get("/").status, 200, "the first goes on");
+    assert_eq!(server.get("/").status, 200, "the first process is unaffected");
     let file = lodge.file("copy.db");
     lodge.admin(&["backup", text(&file)]);
     refused(&lodge.run(&["admin", "restore", text(&file)]), 2, &["in use"]);
@@ -35,7 +35,7 @@ fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
         for command in [&SERVE[..], &["check"], &["admin", "key", "list"]] {
             refused(&lodge.run(command), 78, &words);
         }
-        assert!(!lodge.data().exists(), "nothing was opened before that");
+        assert!(!lodge.data().exists(), "the data folder is not created");
     }
     let lodge = Lodge::new();
     for (toml, words) in [
@@ -65,19 +65,19 @@ fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
 }
 
 #[test]
-fn the_command_line_goes_over_the_environment_and_that_over_the_file() {
+fn the_command_line_overrides_the_environment_which_overrides_the_file() {
     let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace").with("LODGE_DATA", "elsewhere");
     let toml = "data = \"nowhere\"\n[links]\nmode = \"claim\"\nreserved_days = 0\n";
     lodge.write("lodge.toml", toml);
     let server = lodge.start();
     server.put("/?short=gg&long=example.org").expect(201);
     server.put("/?short=gg&long=example.com").expect(201);
-    assert_eq!(server.links_stored(), 1, "in the folder of the command line");
+    assert_eq!(server.links_stored(), 1, "in the data folder of the command line");
     assert!(!lodge.file("elsewhere").exists() && !lodge.file("nowhere").exists());
 }
 
 #[test]
-fn a_file_from_a_newer_lodge_is_refused_and_left_as_it_is() {
+fn a_database_of_a_newer_lodge_is_refused_and_unchanged() {
     let lodge = Lodge::new();
     lodge.start().stop();
     lodge.database().pragma_update(None, "user_version", 9999).unwrap();
@@ -93,7 +93,7 @@ fn a_file_from_a_newer_lodge_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_database_that_is_not_lodges_is_refused_and_left_as_it_is() {
+fn a_database_that_is_not_lodges_is_refused_and_unchanged() {
     let lodge = Lodge::new();
     std::fs::create_dir(lodge.data()).unwrap();
     lodge
@@ -111,7 +111,7 @@ fn a_database_that_is_not_lodges_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named() {
+fn a_listen_address_in_use_is_reported() {
     let lodge = Lodge::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -120,7 +120,7 @@ fn an_address_that_is_taken_is_named() {
 }
 
 #[test]
-fn the_data_folder_and_what_is_made_of_it_are_for_their_owner_alone() {
+fn the_data_folder_backups_and_exports_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let lodge = Lodge::new();
     let _server = lodge.start();

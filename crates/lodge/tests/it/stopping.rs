@@ -1,4 +1,4 @@
-//! A stop lets what runs finish, and nothing new begin.
+//! A stop finishes running requests and accepts no new ones.
 
 use std::net::TcpStream;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{Lodge, Server, Wire, eventually_true};
 
-/// A request whose handler runs and waits for the rest of the body.
+/// Starts a request whose handler waits for the body.
 fn half_a_creation(server: &Server, body: &str) -> Wire {
     let head = format!(
         "POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
@@ -19,7 +19,7 @@ fn half_a_creation(server: &Server, body: &str) -> Wire {
 }
 
 #[test]
-fn a_stop_lets_a_running_request_finish_and_begins_no_other() {
+fn a_stop_finishes_running_requests_and_accepts_no_new_ones() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let mut idle = Wire::connect(server.address).unwrap();
@@ -29,10 +29,10 @@ fn a_stop_lets_a_running_request_finish_and_begins_no_other() {
     let mut running = half_a_creation(&server, &body);
 
     server.signal(Signal::TERM);
-    eventually_true("it is ready no more", || server.ops("/health/ready").status == 503);
-    assert_eq!(server.ops("/health/live").status, 200, "but it lives");
+    eventually_true("the server is not ready", || server.ops("/health/ready").status == 503);
+    assert_eq!(server.ops("/health/live").status, 200, "the process is still live");
     assert!(idle.read_to_end().unwrap().is_empty(), "idle connections are closed");
-    eventually_true("new ones are refused", || TcpStream::connect(server.address).is_err());
+    eventually_true("new connections are refused", || TcpStream::connect(server.address).is_err());
     running.write(body.as_bytes()).unwrap();
     running.read().unwrap().expect(201);
     assert_eq!(server.wait(), Some(0));
@@ -47,7 +47,7 @@ fn a_stop_waits_no_longer_than_its_grace_time() {
     let _running = half_a_creation(&server, "{\"target\": \"example.org\"}");
     let server = server.restart();
     let total = &server.clicks(&link, "day")["total"];
-    assert_eq!(*total, 1, "and the clicks are stored all the same");
+    assert_eq!(*total, 1, "clicks are stored anyway");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_second_signal_stops_at_once() {
     let server = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600").start();
     let _running = half_a_creation(&server, "{\"target\": \"example.org\"}");
     server.signal(Signal::TERM);
-    eventually_true("it is ready no more", || server.ops("/health/ready").status == 503);
+    eventually_true("the server is not ready", || server.ops("/health/ready").status == 503);
     server.signal(Signal::INT);
-    assert_eq!(server.wait(), Some(130), "as docs/operating.md says");
+    assert_eq!(server.wait(), Some(130), "documented in docs/operating.md");
 }

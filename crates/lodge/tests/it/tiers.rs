@@ -1,4 +1,4 @@
-//! Accounts in a process of their own.
+//! The accounts tier: accounts in a separate process.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{DEADLINE, Lodge, PASSWORD, Server, eventually_true, text};
 
-/// An installation that keeps accounts for others, and one that answers the public.
+/// An accounts-tier installation and a web-tier installation.
 pub(crate) struct Tiers {
     pub(crate) accounts: Lodge,
     pub(crate) web: Lodge,
@@ -44,16 +44,16 @@ impl Tiers {
         }
     }
 
-    /// The same with a setting more for those that answer the public.
+    /// Adds a setting to the web tier.
     pub(crate) fn with(mut self, variable: &'static str, value: &str) -> Self {
         self.settings.push((variable, value.to_owned()));
         self
     }
 
-    /// The accounts' process, and one that answers the public.
+    /// Starts the accounts process and a web process.
     pub(crate) fn start(mut self) -> (Self, Server, Server) {
         let accounts = self.accounts.start();
-        // From now on always there.
+        // Restarts use the same address.
         let address = accounts.wire.unwrap().to_string();
         self.accounts = self.accounts.with("LODGE_ACCOUNTS_LISTEN", &address);
         self.settings.push(("LODGE_ACCOUNTS_SERVERS", address));
@@ -62,14 +62,14 @@ impl Tiers {
         (self, accounts, web)
     }
 
-    /// Both with these settings more.
+    /// Adds these settings to both tiers.
     pub(crate) fn and(mut self, settings: &[(&'static str, String)]) -> Self {
         self.accounts = with(self.accounts, settings);
         self.settings.extend_from_slice(settings);
         self
     }
 
-    /// One more that answers the public.
+    /// Returns another web-tier installation.
     pub(crate) fn another_web(&self) -> Lodge {
         with(Lodge::new(), &self.settings).with("LODGE_ROLES", "web")
     }
@@ -80,23 +80,23 @@ pub(crate) fn with(lodge: Lodge, settings: &[(&str, String)]) -> Lodge {
 }
 
 #[test]
-fn the_web_tier_has_accounts_without_having_their_database() {
+fn the_web_tier_serves_accounts_without_their_database() {
     let (tiers, accounts, web) = Tiers::new().start();
     let token = web.member("ada");
     assert!(web.opens(&token));
     let link = json!({ "target": "example.org", "short": "gg" });
     web.post("/api/links").bearer(&token).json(&link).expect(201);
     tiers.accounts.admin(&["user", "ban", "ada"]);
-    eventually_true("the web tier has heard of it", || !web.opens(&token));
+    eventually_true("the ban reaches the web tier", || !web.opens(&token));
     assert_eq!(web.sign_in("ada", PASSWORD).status, 403);
     assert_eq!(web.sign_in("ada", "a guess").status, 401);
     let count = |lodge: &Lodge| -> u32 { lodge.query("SELECT count(*) FROM accounts") };
     assert_eq!((count(&tiers.accounts), count(&tiers.web)), (1, 0));
-    assert_eq!(accounts.get("/health/live").status, 200, "it answers operators alone");
+    assert_eq!(accounts.get("/health/live").status, 200, "it has only the ops listener");
 }
 
 #[test]
-fn a_killed_accounts_process_loses_no_acknowledged_account_and_is_missed_politely() {
+fn a_killed_accounts_process_loses_no_account_and_answers_503_meanwhile() {
     let (tiers, accounts, web) = Tiers::new().start();
     let mut acknowledged = Vec::new();
     let mut accounts = Some(accounts);
@@ -108,17 +108,17 @@ fn a_killed_accounts_process_loses_no_acknowledged_account_and_is_missed_politel
                     scope.spawn(move || sign_up_until_it_fails(web, &format!("u{round}-{writer}")))
                 })
                 .collect();
-            eventually_true("some are there", || {
+            eventually_true("the first accounts exist", || {
                 web.get(&format!("/api/users/u{round}-0-1")).status == 200
             });
             accounts.take().unwrap().kill();
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()
         });
         acknowledged.extend(writers.into_iter().flatten());
-        web.get("/api/users/nobody").is_put_off(503);
-        assert_eq!(web.get("/no-such-link").status, 404, "links go on");
+        web.get("/api/users/stranger").is_put_off(503);
+        assert_eq!(web.get("/no-such-link").status, 404, "links are unaffected");
         accounts = Some(tiers.accounts.start());
-        eventually_true("the web tier is back", || web.get("/api/users/nobody").status == 404);
+        eventually_true("the web tier is back", || web.get("/api/users/stranger").status == 404);
     }
     assert!(acknowledged.len() > 20);
     for name in acknowledged {
@@ -126,7 +126,7 @@ fn a_killed_accounts_process_loses_no_acknowledged_account_and_is_missed_politel
     }
 }
 
-/// The names that were acknowledged.
+/// Signs up accounts until one fails. Returns the acknowledged names.
 fn sign_up_until_it_fails(web: &Server, prefix: &str) -> Vec<String> {
     let mut names = Vec::new();
     for number in 0.. {
@@ -141,7 +141,7 @@ fn sign_up_until_it_fails(web: &Server, prefix: &str) -> Vec<String> {
     names
 }
 
-/// Certificates of an authority made up for the occasion, for servers and clients here.
+/// Creates a certificate authority, with certificates for servers and clients on loopback.
 pub(crate) fn authority() -> (TempDir, Authority) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::at(folder.path());
@@ -149,7 +149,7 @@ pub(crate) fn authority() -> (TempDir, Authority) {
     (folder, authority)
 }
 
-/// To speak TLS, trusting and showing what is of this authority.
+/// Returns the settings for mutual TLS with certificates of this authority.
 pub(crate) fn tls(authority: &Authority) -> [(&'static str, String); 4] {
     let file = |path: std::path::PathBuf| text(&path).to_owned();
     [
@@ -161,7 +161,7 @@ pub(crate) fn tls(authority: &Authority) -> [(&'static str, String); 4] {
 }
 
 #[test]
-fn certificates_of_both_tiers_do_for_a_key() {
+fn mutual_tls_replaces_the_shared_key() {
     let (_folder, authority) = authority();
     let mut tiers = Tiers::new().and(&tls(&authority));
     tiers.settings.retain(|(name, _)| *name != "LODGE_ACCOUNTS_KEY_FILE");
@@ -172,31 +172,31 @@ fn certificates_of_both_tiers_do_for_a_key() {
 }
 
 #[test]
-fn who_is_not_let_in_finds_out_why_in_the_log() {
+fn both_tiers_log_why_a_connection_was_refused() {
     let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
     let (tiers, accounts, web) = Tiers::new().and(&tls(&ours)).start();
     web.make_account("ada");
     let plain = tiers.another_web().with("LODGE_ACCOUNTS_TLS", "false");
     let plain = tls(&ours)[1..].iter().fold(plain, |lodge, (name, _)| lodge.with(name, "")).start();
     plain.get("/api/users/ada").is_put_off(503);
-    eventually_true("it says why", || plain.log().contains("the server speaks TLS only"));
-    eventually_true("both say why", || accounts.log().contains("does not speak TLS"));
+    eventually_true("web logs why", || plain.log().contains("the server speaks TLS only"));
+    eventually_true("accounts logs why", || accounts.log().contains("does not speak TLS"));
     let shown = tls(&strangers);
     let stranger = with(tiers.another_web(), &shown[2..]).start();
     assert_eq!(stranger.get("/api/users/ada").status, 503);
-    eventually_true("it says why", || stranger.log().contains("cannot be reached"));
-    eventually_true("both say why", || accounts.log().contains("TLS handshake failed"));
+    eventually_true("web logs why", || stranger.log().contains("cannot be reached"));
+    eventually_true("accounts logs why", || accounts.log().contains("TLS handshake failed"));
     assert_eq!(web.get("/api/users/ada").status, 200);
 }
 
-/// Connections of which one accounts process takes 500 at most.
+/// Connections opened, and the limit of an accounts process.
 const CONNECTIONS: usize = 2_000;
 const CONNECTIONS_MAX: usize = 500;
-/// And of which as many at their beginning.
+/// The limit of pending handshakes.
 const STRANGERS_MAX: usize = 128;
 
 #[test]
-fn two_thousand_connections_against_five_hundred_leave_those_alone() {
+fn two_thousand_connections_do_not_disturb_five_hundred_authenticated_ones() {
     let (_tiers, accounts, web) = Tiers::new().start();
     web.make_account("ada");
     drop(web);
@@ -220,23 +220,23 @@ fn two_thousand_connections_against_five_hundred_leave_those_alone() {
         }
         answered.cancel();
         let politely: usize = flood.await.unwrap().into_iter().map(Result::unwrap).sum();
-        // As many as may be at their beginning are told why; those past them may only be closed.
+        // Connections within the limit of pending handshakes get a reason; others may just be closed.
         assert!(politely >= STRANGERS_MAX, "{politely}");
         assert_eq!(pool.connected(), CONNECTIONS_MAX);
     });
 }
 
-/// As many calls at once as there are connections; each is answered, with what is asked for.
+/// Makes as many concurrent calls as there are connections, and checks each reply.
 async fn ask_on_all(pool: &Pool) {
     let user = |name| pool.call(Call::User(Username::parse(name).unwrap()));
-    let asked = (0..CONNECTIONS_MAX / 2).map(|_| join(user("ada"), user("nobody")));
+    let asked = (0..CONNECTIONS_MAX / 2).map(|_| join(user("ada"), user("stranger")));
     for (known, unknown) in join_all(asked).await {
         assert!(matches!(known, Ok(Reply::Account(_))), "{known:?}");
         assert!(matches!(unknown, Err(Error::NotFound(_))), "{unknown:?}");
     }
 }
 
-/// Comes again and again until then; how often it was refused with a reason.
+/// Connects again and again until cancelled. Returns how often it was refused with a reason.
 async fn keeps_coming(address: SocketAddr, until: CancellationToken) -> usize {
     let mut politely = 0;
     loop {
@@ -247,7 +247,7 @@ async fn keeps_coming(address: SocketAddr, until: CancellationToken) -> usize {
     }
 }
 
-/// Whether a connection is refused with a reason before it is closed.
+/// Returns whether a connection is refused with a reason before it is closed.
 async fn refused(address: SocketAddr) -> bool {
     let Ok(mut stream) = TcpStream::connect(address).await else { return false };
     let mut said = Vec::new();
@@ -258,7 +258,7 @@ async fn refused(address: SocketAddr) -> bool {
 }
 
 #[test]
-fn a_tier_without_its_settings_says_which() {
+fn a_tier_reports_which_settings_are_missing() {
     let without = |name| (name, String::new());
     let tls = ("LODGE_ACCOUNTS_TLS", "true".to_owned());
     let ca = ("LODGE_ACCOUNTS_CA_FILE", "ca.pem".to_owned());
@@ -285,7 +285,7 @@ fn a_tier_without_its_settings_says_which() {
 }
 
 #[test]
-fn whoever_starts_reads_where_accounts_are() {
+fn the_start_log_says_where_accounts_are() {
     let says = |server: &Server, accounts: &str| {
         let log = server.log();
         assert!(log.contains(&format!("\"accounts\":\"{accounts}\"")), "{accounts}: {log}");

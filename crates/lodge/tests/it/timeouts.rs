@@ -1,4 +1,4 @@
-//! Whoever is slow is cut off, and costs the others nothing.
+//! Slow clients are disconnected, and do not affect the others.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -10,20 +10,20 @@ use serde_json::json;
 
 use crate::{Ask, DEADLINE, Lodge, Server, Wire, eventually_true, text};
 
-/// How long a peer that drips waits between two drops.
+/// The pause between two writes of a slow client.
 const BETWEEN_DROPS: Duration = Duration::from_millis(50);
 
-/// Drips bytes until the server hangs up; how long that took.
+/// Writes `drop` again and again until the server closes the connection. Returns how long that took.
 fn drip_until_cut_off(mut stream: &TcpStream, drop: &[u8]) -> Duration {
     let began = Instant::now();
     stream.set_read_timeout(Some(BETWEEN_DROPS)).unwrap();
     loop {
-        assert!(began.elapsed() < DEADLINE, "nobody hung up");
+        assert!(began.elapsed() < DEADLINE, "the connection is still open");
         match stream.read(&mut [0; 1024]) {
             Ok(0) => return began.elapsed(),
             Ok(_) => {}
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                // A failed write is noticed by the next read.
+                // The next read reports a failed write.
                 let _ = stream.write(drop);
             }
             Err(_) => return began.elapsed(),
@@ -32,7 +32,7 @@ fn drip_until_cut_off(mut stream: &TcpStream, drop: &[u8]) -> Duration {
 }
 
 #[test]
-fn a_request_whose_head_does_not_end_is_cut_off() {
+fn a_request_head_that_does_not_end_is_cut_off() {
     let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     for (start, drop) in [("GET /gg HTTP/1.1\r\nHost: x\r\nX-Slow: ", "a"), ("", "")] {
         let wire = server.send_raw(start.as_bytes());
@@ -46,13 +46,13 @@ fn a_request_whose_head_does_not_end_is_cut_off() {
 fn a_connection_that_idles_after_its_answer_is_cut_off() {
     let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     let mut wire = Wire::connect(server.address).unwrap();
-    assert_eq!(Ask::new(server.address, "GET", "/nobody").on(&mut wire).unwrap().status, 404);
+    assert_eq!(Ask::new(server.address, "GET", "/unknown").on(&mut wire).unwrap().status, 404);
     let lasted = drip_until_cut_off(wire.stream(), b"");
     assert!(lasted < Duration::from_secs(8), "{lasted:?}");
 }
 
 #[test]
-fn a_body_that_does_not_end_is_given_up() {
+fn a_body_that_does_not_end_times_out() {
     let server = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").start();
     let mut wire =
         server.send_raw(b"POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{");
@@ -62,7 +62,7 @@ fn a_body_that_does_not_end_is_given_up() {
 }
 
 #[test]
-fn a_long_body_has_the_time_that_it_takes_on_a_slow_line() {
+fn a_long_body_has_a_longer_timeout() {
     let lodge =
         Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").with("LODGE_APPS", "accounts");
     let (server, [token]) = lodge.start_with(["ada"]);
@@ -79,7 +79,7 @@ fn a_long_body_has_the_time_that_it_takes_on_a_slow_line() {
 }
 
 #[test]
-fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
+fn concurrent_uploads_are_limited_per_address() {
     let lodge =
         Lodge::new().with("LODGE_APPS", "accounts").with("LODGE_HTTP_REQUEST_TIMEOUT_S", "4");
     let (server, [token]) = lodge.start_with(["ada"]);
@@ -92,14 +92,14 @@ fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
     };
     let slow = [(); 3].map(|()| begin("192.0.2.1"));
     let other = server.put("/api/me/picture").bearer(&token).body(b"x").from("192.0.2.2").send();
-    assert_eq!(other.status, 400, "somebody else's is looked at");
+    assert_eq!(other.status, 400, "another address's picture is decoded");
     let mut answers = slow.map(|mut wire| wire.read().unwrap());
     answers.sort_by_key(|answer| answer.status);
     assert_eq!(answers.each_ref().map(|answer| answer.status), [408, 408, 429]);
     assert_eq!(answers[2].header("retry-after"), Some("5"));
 }
 
-/// A key's list that no socket buffer holds: a thousand links with targets of 8 KB.
+/// A list request whose response exceeds every socket buffer: a thousand links with targets of 8 KB.
 fn large_list(lodge: &Lodge) -> Ask {
     let rows = (0..1000).map(|row| format!("l{row},https://example.org/{}\n", "x".repeat(8000)));
     let file = lodge.write("large.csv", format!("short,target\n{}", rows.collect::<String>()));
@@ -113,23 +113,23 @@ fn open_connections(server: &Server) -> f64 {
 }
 
 #[test]
-fn a_reader_that_takes_nothing_of_its_answer_is_cut_off() {
+fn a_client_that_does_not_read_its_answer_is_cut_off() {
     let (lodge, server) = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").started();
     let list = large_list(&lodge);
     let readers: Vec<Wire> = (0..5).map(|_| server.send_raw(&list.bytes())).collect();
-    // The one that asks for the metrics is open, too.
+    // The connection that reads the metrics counts too.
     eventually_true("the readers are served", || open_connections(&server) > 5.5);
     eventually_true("the readers are cut off", || open_connections(&server) < 1.5);
     for mut reader in readers {
         let whole = reader.read().is_ok_and(|answer| answer.body.len() > 8_000_000);
-        assert!(!whole, "nothing was cut off");
+        assert!(!whole, "no response was cut off");
     }
     let mut wire = server.send_raw(&list.bytes());
     assert_eq!(wire.read().unwrap().json()["links"].as_array().unwrap().len(), 1000);
 }
 
 #[test]
-fn a_peer_that_asks_and_asks_and_reads_nothing_is_cut_off() {
+fn a_client_that_pipelines_and_never_reads_is_cut_off() {
     let server = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let before = server.memory_bytes();
@@ -137,7 +137,7 @@ fn a_peer_that_asks_and_asks_and_reads_nothing_is_cut_off() {
     let mut wire = Wire::connect(server.address).unwrap();
     let began = Instant::now();
     while wire.write(many.as_bytes()).is_ok() {
-        assert!(began.elapsed() < DEADLINE, "nobody hung up");
+        assert!(began.elapsed() < DEADLINE, "the connection is still open");
     }
     assert!(server.memory_bytes() < before + (64 << 20));
     assert_eq!(server.get("/gg").status, 307);

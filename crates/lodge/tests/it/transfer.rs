@@ -1,11 +1,11 @@
-//! Links from elsewhere, and out again.
+//! Import and export of links.
 
 use serde_json::json;
 
 use crate::{Lodge, text};
 
 #[test]
-fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
+fn an_export_imported_into_a_new_folder_gives_the_same_links() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "https://example.org/?a=1,2&b=\"x\"", "short": "plain" }));
     server.create(&json!({ "target": "example.org", "short": "full", "redirect": 308,
@@ -40,13 +40,13 @@ fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
     assert_eq!(exported, std::fs::read_to_string(&again).unwrap());
     assert_eq!(server.get("/full").status, 308);
     let statuses: Vec<u16> = (0..3).map(|_| server.get("/few").status).collect();
-    assert_eq!(statuses, [307, 307, 410], "one of its three was used before");
+    assert_eq!(statuses, [307, 307, 410], "one of three clicks was used before");
     server.post("/door").form("password=sesame").expect(303);
     assert_eq!(server.get("/gone").status, 404);
 }
 
 #[test]
-fn an_export_overwrites_nothing_and_leaves_nothing_beside_it() {
+fn an_export_overwrites_no_file_and_leaves_no_temporary_file() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let file = lodge.write("links.csv", "mine");
@@ -63,7 +63,7 @@ fn an_export_overwrites_nothing_and_leaves_nothing_beside_it() {
 }
 
 #[test]
-fn a_large_folder_is_exported_whole() {
+fn a_large_folder_is_exported_completely() {
     let (lodge, server) = Lodge::new().started();
     let rows = (0..2300).map(|row| format!("l{row},example.org/{row}\n"));
     let file = lodge.write("in.csv", format!("short,target\n{}", rows.collect::<String>()));
@@ -75,7 +75,7 @@ fn a_large_folder_is_exported_whole() {
 }
 
 #[test]
-fn exports_of_other_shorteners_are_taken() {
+fn exports_of_other_shorteners_are_imported() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     for (source, csv, short) in [
@@ -117,7 +117,7 @@ fn exports_of_other_shorteners_are_taken() {
 }
 
 #[test]
-fn rows_that_cannot_be_are_named_and_the_others_taken() {
+fn invalid_rows_are_reported_and_the_others_imported() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "taken" }));
     let file = lodge.write(

@@ -1,4 +1,4 @@
-//! Requests that are sent twice at once, and answers that must not depend on what happened since.
+//! Concurrent and later repeats of a request, whose responses must not depend on what happened since.
 
 use std::thread;
 
@@ -6,11 +6,11 @@ use serde_json::json;
 
 use crate::{Lodge, eventually_true};
 
-/// Pairs that are tried: a race is not won every time.
+/// Rounds of each race, which does not occur every time.
 const ROUNDS: usize = 30;
 
 #[test]
-fn a_deletion_that_is_sent_twice_at_once_is_answered_alike() {
+fn concurrent_repeats_of_a_deletion_get_the_same_answer() {
     let server = Lodge::new().start();
     for _ in 0..ROUNDS {
         let link = server.create(&json!({ "target": "example.org" }));
@@ -21,7 +21,7 @@ fn a_deletion_that_is_sent_twice_at_once_is_answered_alike() {
 }
 
 #[test]
-fn a_new_manage_key_that_is_asked_for_twice_at_once_is_one() {
+fn concurrent_repeats_of_a_key_renewal_get_the_same_key() {
     let server = Lodge::new().start();
     for _ in 0..ROUNDS {
         let link = server.create(&json!({ "target": "example.org" }));
@@ -51,7 +51,7 @@ fn a_repeated_bulk_is_answered_line_by_line_as_the_first_time() {
 }
 
 #[test]
-fn the_limit_of_creations_does_not_count_a_repetition() {
+fn repeats_do_not_count_against_the_limit_of_creations() {
     let server = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1").start();
     let post = || {
         let ask = server.post("/api/links").once("k").from("192.0.2.1");
@@ -61,7 +61,7 @@ fn the_limit_of_creations_does_not_count_a_repetition() {
 }
 
 #[test]
-fn in_replace_mode_every_put_is_taken_and_the_senders_last_one_stays() {
+fn in_replace_mode_every_put_succeeds_and_the_last_one_stays() {
     let server = Lodge::new().with("LODGE_LINKS_MODE", "replace").start();
     thread::scope(|scope| {
         for writer in 0..8 {
@@ -85,7 +85,7 @@ fn in_replace_mode_every_put_is_taken_and_the_senders_last_one_stays() {
 }
 
 #[test]
-fn a_put_tells_nobody_where_a_protected_link_leads() {
+fn a_put_does_not_reveal_the_target_of_a_protected_link() {
     let server = Lodge::new().start();
     for (short, link) in [
         ("secret", json!({ "target": "example.org/x", "short": "secret", "password": "p" })),
@@ -99,7 +99,7 @@ fn a_put_tells_nobody_where_a_protected_link_leads() {
 }
 
 #[test]
-fn clicks_wait_in_memory_while_the_store_takes_none() {
+fn clicks_wait_in_memory_while_the_store_is_unavailable() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "busy" }));
     let database = lodge.database();

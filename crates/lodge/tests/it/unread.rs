@@ -1,9 +1,9 @@
-//! Commands that print to somebody who has gone.
+//! Commands whose output pipe is closed.
 
 use crate::{Lodge, text};
 
 #[test]
-fn a_command_whose_reader_has_gone_ends_without_a_word() {
+fn a_command_whose_output_pipe_is_closed_ends_silently() {
     let (lodge, server) = Lodge::new().started();
     server.ride([3, 2025, 1, 7], 1, 1);
     lodge.key("me");
@@ -24,8 +24,8 @@ fn a_command_whose_reader_has_gone_ends_without_a_word() {
         let ran = lodge.run_unread(command);
         assert_eq!((ran.code, ran.err.as_str()), (141, ""), "{command:?}");
     }
-    assert_eq!(server.get("/rides").status, 200, "the server goes on");
+    assert_eq!(server.get("/rides").status, 200, "the server is unaffected");
     assert_eq!(server.stop(), Some(0));
-    assert_eq!(lodge.run_unread(&["admin", "key", "list"]).code, 141, "where none runs too");
+    assert_eq!(lodge.run_unread(&["admin", "key", "list"]).code, 141, "also without a server");
     assert!(lodge.admin(&["key", "list"]).starts_with("me\t"));
 }

@@ -1,4 +1,4 @@
-//! What the load generator finds of such boards.
+//! What the load generator finds on correct and faulty boards.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ fn board_load(address: SocketAddr, options: &str) -> Ran {
 }
 
 #[test]
-fn streams_on_all_servers_are_proved_to_have_every_message_once() {
+fn streams_on_all_servers_are_verified_to_have_every_message_once() {
     let (address, board) = board(SOUND);
     let servers = format!("--streams-per-user 2 --servers http://{}", board.serve(9));
     let ran = board_load(address, &servers);
@@ -35,24 +35,24 @@ fn streams_on_all_servers_are_proved_to_have_every_message_once() {
 }
 
 #[test]
-fn what_is_lost_repeated_reordered_or_changed_is_told_apart() {
+fn lost_repeated_reordered_and_changed_messages_are_told_apart() {
     let cases: [(&str, Manner, &[&str]); 10] = [
         (
             "lost on one stream",
             tell(|s, e| when(s == 2 && e == 9, Tell::Never)),
             &["missing", "gaps"],
         ),
-        ("told twice", tell(|s, e| when(s == 2 && e == 9, Tell::Twice)), &["repeats"]),
-        ("told late", tell(|s, e| when(s == 2 && e == 9, Tell::Late)), &["out_of_order"]),
+        ("delivered twice", tell(|s, e| when(s == 2 && e == 9, Tell::Twice)), &["repeats"]),
+        ("delivered late", tell(|s, e| when(s == 2 && e == 9, Tell::Late)), &["out_of_order"]),
         ("misquoted", tell(|s, e| when(s == 2 && e == 9, Tell::Misquote)), &["garbled", "missing"]),
         ("misdated", tell(|s, e| when(s == 2 && e == 9, Tell::Misdate)), &["misplaced"]),
         (
-            "a number left out",
+            "a number skipped",
             post(|n, _| if n == 10 { Take::StoreAfterGap } else { Take::Store }),
             &["gaps"],
         ),
         (
-            "two of one number",
+            "two with one number",
             post(|n, _| if n % 10 == 0 { Take::StoreAsLast } else { Take::Store }),
             &["shared_places", "repeats"],
         ),
@@ -79,10 +79,10 @@ fn what_is_lost_repeated_reordered_or_changed_is_told_apart() {
     });
 }
 
-/// The run is not verified, for these faults and for no others.
+/// Asserts that the verification fails with these faults and no others.
 fn assert_found(what: &str, manner: Manner, faults: &[&str]) {
     let (address, _) = board(manner);
-    // What never comes is waited for no longer than it takes.
+    // Do not wait the default time for messages that never arrive.
     let catch_up = if faults.contains(&"missing") { "--catch-up 2s" } else { "" };
     let ran = board_load(address, catch_up);
     assert!(ran.text.ends_with("\nNOT VERIFIED\n"), "{what}: {}", ran.text);
@@ -92,7 +92,7 @@ fn assert_found(what: &str, manner: Manner, faults: &[&str]) {
         let count = ran.number(&format!("/verification/{fault}"));
         assert!(count > 0.0, "{what}: no {fault} in {}", ran.text);
     }
-    // A reordered message is not lost, nor is a repeated one.
+    // Reordered and repeated messages are not lost.
     for other in ["missing", "gaps", "repeats", "out_of_order", "garbled", "refused_stored"] {
         if !faults.contains(&other) {
             assert_eq!(ran.json["verification"][other], 0, "{what}: {}", ran.text);
@@ -113,7 +113,7 @@ fn when(is_so: bool, tell: Tell) -> Tell {
 }
 
 #[test]
-fn a_stream_that_is_cut_goes_on_from_where_it_was() {
+fn a_stream_that_is_cut_resumes_from_its_cursor() {
     let (address, _) = board(SOUND);
     let ran = board_load(address, "--cut 20ms");
     assert!(ran.number("/ends/cut") >= 5.0, "{}", ran.text);
@@ -121,11 +121,11 @@ fn a_stream_that_is_cut_goes_on_from_where_it_was() {
 }
 
 #[test]
-fn streams_of_pages_are_proved_as_those_of_programs_are() {
+fn page_streams_are_verified_like_api_streams() {
     let (address, _) = board(SOUND);
     let ran = board_load(address, "--pages --cut 20ms");
     assert!(ran.number("/ends/cut") >= 5.0, "{}", ran.text);
-    assert!(ran.text.contains(" 5 streams of pages;"), "{}", ran.text);
+    assert!(ran.text.contains(" 5 page streams;"), "{}", ran.text);
     assert_eq!(ran.json["options"]["listening"], "pages");
     ran.is("/until_last_ms/count", 60.0);
     assert!(ran.text.ends_with("\nVERIFIED\n"), "{}", ran.text);
@@ -141,7 +141,7 @@ fn streams_of_pages_are_proved_as_those_of_programs_are() {
 }
 
 #[test]
-fn a_stream_that_the_server_ends_is_opened_again() {
+fn a_stream_that_the_server_ends_is_reopened() {
     let (address, _) = board(tell(|_, event| when(event % 10 == 3, Tell::AndEnd)));
     let ran = board_load(address, "");
     assert!(ran.number("/ends/lost") >= 5.0, "{}", ran.text);
@@ -149,7 +149,7 @@ fn a_stream_that_the_server_ends_is_opened_again() {
 }
 
 #[test]
-fn a_server_that_crashes_and_comes_back_is_waited_for() {
+fn a_run_survives_a_server_that_crashes_and_restarts() {
     let (address, _) = board(post(|number, tries| match (number, tries) {
         (20 | 40, 1) => Take::Crash,
         _ => Take::Store,
@@ -162,12 +162,12 @@ fn a_server_that_crashes_and_comes_back_is_waited_for() {
 }
 
 #[test]
-fn a_server_that_forgets_where_a_stream_was_is_found_out() {
+fn a_server_that_ignores_a_streams_cursor_is_detected() {
     for (resume, fault) in
         [(Resume::FromFirst, "repeats_after_reconnect"), (Resume::FromNow, "missing")]
     {
         let (address, _) = board(Manner { resume, ..SOUND });
-        // Often enough that a message comes while a stream is not open.
+        // Often enough that a message is posted while a stream is closed.
         let ran = board_load(address, "--cut 5ms --catch-up 500ms");
         let count = ran.number(&format!("/verification/{fault}"));
         assert!(count > 0.0 && ran.text.ends_with("\nNOT VERIFIED\n"), "{fault}: {}", ran.text);
@@ -175,7 +175,7 @@ fn a_server_that_forgets_where_a_stream_was_is_found_out() {
 }
 
 #[test]
-fn a_message_is_sent_again_under_its_client_id_until_it_is_acknowledged() {
+fn a_message_is_retried_under_its_client_id_until_it_is_acknowledged() {
     let (address, board) = board(post(|number, tries| match (number % 3, tries) {
         (0, 1) => Take::Say(503),
         (0, 2) | (1, 1) => Take::StoreAndClose,
@@ -190,7 +190,7 @@ fn a_message_is_sent_again_under_its_client_id_until_it_is_acknowledged() {
 }
 
 #[test]
-fn a_message_of_unknown_outcome_may_be_there_once_or_not_at_all() {
+fn a_message_of_unknown_outcome_may_be_stored_once_or_not_at_all() {
     let (address, _) = board(post(|number, _| match number % 10 {
         3 => Take::StoreAndSay(503),
         7 => Take::Say(503),
@@ -202,7 +202,7 @@ fn a_message_of_unknown_outcome_may_be_there_once_or_not_at_all() {
     assert!(ran.text.ends_with("\nVERIFIED\n"), "{}", ran.text);
     let uneven = Manner {
         post: |number, _| if number == 3 { Take::StoreAndSay(503) } else { Take::Store },
-        // The stream that never hears of it hears of no number that is passed over either.
+        // Stream 1 never delivers the message of unknown outcome.
         tell: |stream, event| when(stream == 1 && event == 2, Tell::Never),
         ..SOUND
     };
@@ -213,7 +213,7 @@ fn a_message_of_unknown_outcome_may_be_there_once_or_not_at_all() {
 }
 
 #[test]
-fn nothing_is_verified_where_nothing_was_acknowledged() {
+fn a_run_without_an_acknowledged_message_is_not_verified() {
     let (address, _) = board(post(|_, _| Take::Say(403)));
     let ran = board_load(address, "");
     assert!(ran.text.ends_with("\nNOT VERIFIED: no message was acknowledged\n"), "{}", ran.text);
@@ -222,7 +222,7 @@ fn nothing_is_verified_where_nothing_was_acknowledged() {
 }
 
 #[test]
-fn in_a_closed_loop_every_account_posts_as_many() {
+fn in_a_closed_loop_every_account_posts_the_same_number() {
     let (address, board) = board(SOUND);
     let options = "board --users 7 --messages 11 --workers 2 --verify";
     let ran = load_into(address, options, &["json"]);
@@ -234,7 +234,7 @@ fn in_a_closed_loop_every_account_posts_as_many() {
 }
 
 #[test]
-fn tokens_that_are_kept_need_no_second_sign_in() {
+fn saved_tokens_need_no_second_sign_in() {
     let (address, board) = board(SOUND);
     let folder = tempfile::tempdir().unwrap();
     let tokens = format!("--tokens {}", folder.path().join("tokens").display());
