@@ -169,7 +169,7 @@ impl Accounts {
                 let fresh = self.begin(account, EventKind::SignedInByProvider, &agent).await?;
                 fresh.ok_or(CHANGED)
             }
-            Redeemed::Taken => Err(Error::conflict("this name is taken")),
+            Redeemed::Taken => Err(Error::conflict("this username is taken")),
             Redeemed::Known => {
                 Err(Error::gone("this identity already has an account; sign in again"))
             }

@@ -87,7 +87,7 @@ impl Accounts {
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
         let account = NewAccount { role, ..account };
         let made = self.ports.store.add(account, None).await?.outcome;
-        made.ok_or(Error::conflict("this name is taken"))
+        made.ok_or(Error::conflict("this username is taken"))
     }
 
     /// Imports accounts; returns for each line whether its name was free, or its error.
