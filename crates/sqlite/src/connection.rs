@@ -46,8 +46,8 @@ fn open(path: &Path, access: OpenFlags, page_cache_bytes: usize) -> Result<Conne
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(LOCK_WAIT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-    // Without it SQLite plans a kept statement again whenever a value that its plan could depend on is bound. No plan
-    // does: there are no statistics.
+    // Otherwise SQLite replans a cached statement whenever a value that could affect its plan is bound. No value does,
+    // because there are no statistics.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // Negative: KiB, not pages.
     let page_cache_kib = i64::try_from(page_cache_bytes / 1024).unwrap_or(i64::MAX).max(64);
