@@ -64,10 +64,7 @@ fn create(tx: &mut dyn Tx, channel: &Channel) -> Result<(Channel, bool), Failure
     }
     let count = tx.one(&COUNT, values![], |row| row.get::<u64>(0))?.unwrap_or(0);
     if count >= CHANNELS_MAX as u64 {
-        return Err(Error::conflict(format!(
-            "there are already {CHANNELS_MAX} channels, the maximum"
-        ))
-        .into());
+        return Err(Error::conflict("the board already has the maximum number of channels").into());
     }
     let Channel { slug, topic, slow_mode_s, is_archived, created_at } = channel;
     let values = values![slug.as_str(), topic.as_str(), *slow_mode_s, *created_at, *is_archived];

@@ -70,10 +70,8 @@ fn add(tx: &mut dyn Tx, new: &NewHook) -> Result<Hook, Failure> {
     tx.guard("hooks", 0)?;
     let count = tx.one(&COUNT, values![], |row| row.get::<u64>(0))?.unwrap_or(0);
     if count >= HOOKS_MAX as u64 {
-        return Err(Error::conflict(format!(
-            "there are already {HOOKS_MAX} hooks, the maximum; remove one first"
-        ))
-        .into());
+        let full = "the board already has the maximum number of hooks; remove one first";
+        return Err(Error::conflict(full).into());
     }
     let NewHook { channel, url, secret, cursor, created_at } = new.clone();
     let place = cursor.to_string();
