@@ -137,7 +137,7 @@ impl<D: Database> KeyStore for SqlKeys<D> {
     }
 }
 
-/// Reads the columns with which every query of a key table begins: id, name, created_at, revoked_at.
+/// Reads the columns with which every query of a key table begins: `id`, `name`, `created_at`, `revoked_at`.
 pub fn read_key(row: Row<'_>) -> Result<ApiKey, Failure> {
     Ok(ApiKey {
         id: KeyId(row.get(0)?),

@@ -1,7 +1,7 @@
 //! The change feed of accounts: names accounts whose cached sessions may be stale.
 //!
 //! One row numbers the entries, and is locked from the numbering to the commit. So the order of numbers is the order
-//! of commits, and a reader that has read up to a number never misses a smaller one. An AUTO_INCREMENT number has no
+//! of commits, and a reader that has read up to a number never misses a smaller one. An auto-increment number has no
 //! such order.
 
 use jiff::Timestamp;
