@@ -1,10 +1,10 @@
-//! Where pieces of work run.
+//! The port to a database that runs transactions.
 
 use lodge_domain::Result;
 
 use crate::{Failure, Tx};
 
-/// Whose work it is. Each app has a share of what runs it.
+/// The app that work is done for. Each app has its own queue and its share of the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum App {
     /// Short links, their clicks, and API keys.
@@ -18,10 +18,10 @@ pub enum App {
 }
 
 impl App {
-    /// How many there are.
+    /// The number of apps.
     pub const COUNT: usize = 4;
 
-    /// Its name in errors and logs.
+    /// Returns the app's name in errors and logs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Links => "links",
@@ -32,30 +32,30 @@ impl App {
     }
 }
 
-/// How much a piece of work reads.
+/// How much a read transaction reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// A few rows, by a key.
+    /// A few rows by key.
     Few,
-    /// Possibly many rows; no lookup by a key waits for it.
+    /// Possibly many rows; lookups by key do not wait for it.
     Many,
-    /// What a page shows: all that the work reads is of one moment.
+    /// The content of a page, read from one snapshot.
     Snapshot,
-    /// Rows by their words: of one moment, too, and ended when it takes too long.
+    /// A full-text search, read from one snapshot and interrupted after a time limit.
     Search,
 }
 
-/// Runs pieces of work: each that writes in a transaction of its own. Queues are bounded: past them the answer is
+/// Runs work on a database, each write in its own transaction. Queues are bounded; when one is full, the result is
 /// [`lodge_domain::Error::Unavailable`].
 pub trait Database: Send + Sync + 'static {
-    /// Runs work that only reads. Each of its statements sees every write that was answered before.
+    /// Runs work that only reads. Each statement sees every write acknowledged before.
     fn read<T, W>(&self, app: App, reads: Reads, work: W) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,
         W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static;
 
-    /// Runs work that writes; `Ok` means that it is committed and survives the loss of the process. An
-    /// `Err` of `work` undoes what it wrote.
+    /// Runs work that writes. `Ok` means that it is committed and survives the loss of the process. An `Err` of
+    /// `work` rolls it back.
     fn write<T, W>(&self, app: App, work: W) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,

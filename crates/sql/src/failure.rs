@@ -1,13 +1,13 @@
-//! What can go wrong in a piece of work on a transaction.
+//! Errors of work in a transaction.
 
 use lodge_domain::{Error, error::Cause};
 
-/// Why a piece of work did not succeed; what it wrote is undone.
+/// Why work in a transaction failed; its writes are rolled back.
 #[derive(Debug)]
 pub enum Failure {
-    /// A rule refuses it, or the database cannot do it.
+    /// A domain rule refused it, or the database failed.
     Error(Error),
-    /// Another transaction was in the way: this one can run again.
+    /// It conflicted with another transaction, and can run again.
     Deadlock(Cause),
 }
 

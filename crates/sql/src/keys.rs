@@ -1,4 +1,4 @@
-//! API keys.
+//! Stores of API keys and bot tokens.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::{App, Database, Failure, Reads, Row, Statement, Tx, statement::same, 
 /// A table of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyTable {
-    /// Those who make links in their own name.
+    /// API keys that own links.
     ApiKeys,
-    /// Programs that write on the board.
+    /// Bots of the board.
     Bots,
 }
 
@@ -75,7 +75,7 @@ impl KeyTable {
         }
     }
 
-    /// The statements that find their way by an index; only the list of all keys reads all of them.
+    /// Returns the statements that must use an index; only the list reads the whole table.
     pub(crate) fn looked_up(self) -> [&'static Statement; 5] {
         let Statements { by_name, by_digest, by_id, add, revoke, .. } = self.statements();
         [by_name, by_digest, by_id, add, revoke]
@@ -89,7 +89,7 @@ pub struct SqlKeys<D> {
 }
 
 impl<D> SqlKeys<D> {
-    /// The keys in `table`.
+    /// Returns the store of the keys in `table`.
     pub fn new(database: Arc<D>, table: KeyTable) -> Self {
         Self { database, table }
     }
@@ -101,10 +101,10 @@ impl<D: Database> KeyStore for SqlKeys<D> {
         let (name, statements) = (name.to_owned(), self.table.statements());
         let add = move |tx: &mut dyn Tx| {
             if tx.insert(&statements.add, values![&name, &digest, at])?.is_none() {
-                return Err(Error::conflict("there is a key of that name").into());
+                return Err(Error::conflict("a key with that name already exists").into());
             }
             let added = tx.one(&statements.by_name, values![&name], read_key)?;
-            added.ok_or_else(|| Error::internal("a new key is not there").into())
+            added.ok_or_else(|| Error::internal("the key just inserted was not found").into())
         };
         self.database.write(self.table.app(), add).await
     }
@@ -137,7 +137,7 @@ impl<D: Database> KeyStore for SqlKeys<D> {
     }
 }
 
-/// Reads the columns that every statement on a table of keys begins with.
+/// Reads the columns with which every query of a key table begins: `id`, `name`, `created_at`, `revoked_at`.
 pub fn read_key(row: Row<'_>) -> Result<ApiKey, Failure> {
     Ok(ApiKey {
         id: KeyId(row.get(0)?),

@@ -1,9 +1,8 @@
-//! Stores written once for every SQL database: the transactions, the statements and the rows of accounts,
-//! their sessions and identities, of API keys, of the board, and of gates and passes.
+//! Stores written once for every SQL database: accounts, sessions, identities, API keys, the board, gates and passes.
 //!
-//! A store is generic over a [`Database`], which runs pieces of work on a [`Tx`]: `SQLite` on its one
-//! writer and its readers, `MariaDB` on a pool of connections. No driver is named here. A piece of work
-//! may run more than once, so it has no effect outside its transaction.
+//! A store is generic over a [`Database`], which runs work on a [`Tx`]: `SQLite` on its single writer and its readers,
+//! `MariaDB` on a pool of connections. This crate depends on no driver. Work may run more than once, so it must have
+//! no effect outside its transaction.
 
 pub mod accounts;
 pub mod board;
@@ -28,8 +27,8 @@ pub use self::{
     workers::Workers,
 };
 
-/// Every statement of every store, for a test that reads their query plans. Those that list a whole
-/// table on purpose are left out.
+/// Returns every statement of every store except those of the board, for tests of query plans. Statements that
+/// intentionally read a whole table are left out.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
     let of_keys = [KeyTable::ApiKeys, KeyTable::Bots].into_iter().flat_map(KeyTable::looked_up);
     of_keys

@@ -1,5 +1,4 @@
-//! What writes with an Idempotency-Key came to. They are looked up and kept inside the write's own
-//! transaction.
+//! Stored outcomes of writes with an Idempotency-Key, read and written inside the write's own transaction.
 
 use jiff::Timestamp;
 use lodge_domain::{Attempt, Done, Error, once::KEPT_SECONDS};
@@ -13,22 +12,22 @@ use crate::{
 
 statements! {
     RECALL = same("SELECT fingerprint, outcome FROM outcomes WHERE attempt = ? AND at > ?");
-    /// What is older than is kept makes room.
+    /// Deletes an expired outcome of the same key.
     MAKE_ROOM = same("DELETE FROM outcomes WHERE attempt = ? AND at <= ?");
     KEEP = same("INSERT INTO outcomes (attempt, fingerprint, at, outcome, app) VALUES (?, ?, ?, ?, ?)");
 }
 
-/// How a write's result `T` stands among its app's outcomes `O`.
+/// The conversion between a write's result `T` and its app's stored outcome `O`.
 pub struct Form<T, O> {
-    /// Whose outcome it is.
+    /// The app of the outcome.
     pub app: App,
-    /// What is kept of a result.
+    /// Converts a result to the outcome to store.
     pub wrap: fn(T) -> O,
-    /// The result again.
+    /// Restores the result from a stored outcome.
     pub unwrap: fn(&mut dyn Tx, O) -> Result<T, Failure>,
 }
 
-/// Runs `write`, or answers with what it came to when this attempt was made before.
+/// Runs `write` and stores its outcome, or returns the outcome already stored for this idempotency key.
 pub fn once<T: Clone, O: Serialize + DeserializeOwned, E: From<Failure>>(
     tx: &mut dyn Tx,
     attempt: Option<&Attempt>,
@@ -45,7 +44,7 @@ pub fn once<T: Clone, O: Serialize + DeserializeOwned, E: From<Failure>>(
     Ok(Done::now(outcome))
 }
 
-/// What an earlier write with this attempt came to.
+/// Returns the outcome stored for this idempotency key; [`Error::KeyReused`] if it belongs to another request.
 pub fn recall<O: DeserializeOwned>(
     tx: &mut dyn Tx,
     attempt: &Attempt,
@@ -70,12 +69,14 @@ fn keep(
     tx.execute(&MAKE_ROOM, values![&attempt.id, kept_since(attempt.at)])?;
     let values = values![&attempt.id, &attempt.fingerprint, attempt.at, &outcome, app];
     let kept = tx.insert(&KEEP, values)?;
-    // Where there are several writers, one with the same attempt may have come between: its outcome
-    // counts, and is found when this transaction runs again.
-    kept.map(drop).ok_or_else(|| Failure::Deadlock("the attempt was made at the same time".into()))
+    // With several writers, another one may have stored an outcome for the key meanwhile; it is found when this
+    // transaction runs again.
+    kept.map(drop).ok_or_else(|| {
+        Failure::Deadlock("a concurrent request has the same Idempotency-Key".into())
+    })
 }
 
-/// From which time on, in milliseconds, outcomes count at `now`.
+/// Returns the time, in milliseconds, after which outcomes are still valid at `now`.
 pub fn kept_since(now: Timestamp) -> i64 {
     now.as_millisecond().saturating_sub(KEPT_SECONDS * 1000)
 }

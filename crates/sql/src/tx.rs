@@ -1,4 +1,4 @@
-//! A transaction, and the values that go into it and come out of it.
+//! Transactions, parameter values and rows.
 
 use jiff::Timestamp;
 use lodge_domain::Error;
@@ -8,18 +8,17 @@ use crate::{Failure, Statement};
 
 /// One transaction on one connection.
 pub trait Tx {
-    /// Runs a statement; how many rows it inserted, matched for a change, or deleted.
+    /// Runs a statement; returns how many rows it inserted, matched (for an update) or deleted.
     fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<u64, Failure>;
 
-    /// Inserts a row, and answers with the key that the database gave it; `None`, and nothing changes, if
-    /// a unique key is taken.
+    /// Inserts a row and returns its generated key; returns `None`, and changes nothing, if a unique key is taken.
     fn insert(
         &mut self,
         statement: &Statement,
         values: &[Value<'_>],
     ) -> Result<Option<i64>, Failure>;
 
-    /// Hands each row that a statement finds to `row`.
+    /// Calls `row` with each row that a query returns.
     fn query(
         &mut self,
         statement: &Statement,
@@ -27,14 +26,13 @@ pub trait Tx {
         row: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure>;
 
-    /// Locks the guard row of a rule about several rows of `id` until the transaction ends: of
-    /// transactions that check the rule, each sees what those before it wrote. A database with one writer
-    /// has nothing to lock.
+    /// Locks, until the transaction ends, the guard row of a rule that spans several rows of `id`: of the transactions
+    /// that check the rule, each sees the writes of those before it. With a single writer this does nothing.
     fn guard(&mut self, rule: &'static str, id: i64) -> Result<(), Failure>;
 }
 
 impl dyn Tx + '_ {
-    /// The row that a statement finds, if it finds one.
+    /// Returns the first row of a query, if any.
     pub fn one<T>(
         &mut self,
         statement: &Statement,
@@ -51,7 +49,7 @@ impl dyn Tx + '_ {
         Ok(found)
     }
 
-    /// Every row that a statement finds.
+    /// Returns all rows of a query.
     pub fn all<T>(
         &mut self,
         statement: &Statement,
@@ -66,26 +64,26 @@ impl dyn Tx + '_ {
         Ok(all)
     }
 
-    /// Whether a statement finds a row.
+    /// Whether a query returns a row.
     pub fn exists(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<bool, Failure> {
         Ok(self.one(statement, values, |_| Ok(()))?.is_some())
     }
 }
 
-/// A value of a parameter or of a column.
+/// The value of a parameter or a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// None.
+    /// SQL NULL.
     Null,
-    /// A number.
+    /// An integer.
     Int(i64),
-    /// A text. Some databases give back [`Value::Bytes`] for it.
+    /// A text. Some databases return [`Value::Bytes`] for it.
     Text(&'a str),
-    /// Bytes.
+    /// A binary string.
     Bytes(&'a [u8]),
 }
 
-/// The values of a statement, each of a type that is a [`Value`].
+/// The parameters of a statement; each must convert into a [`Value`].
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::Value::from($value)),*] };
 }
@@ -122,22 +120,22 @@ impl<T: Into<Self>> From<Option<T>> for Value<'_> {
     }
 }
 
-/// The columns of one row, as a database has them.
+/// The columns of one row, implemented for each driver.
 pub trait Columns {
-    /// The value in a column, counted from 0.
+    /// Returns the value of a column, counted from 0.
     fn value(&self, column: usize) -> Result<Value<'_>, Failure>;
 }
 
-/// One row that a statement has found.
+/// One row of a query's result.
 #[derive(Clone, Copy)]
 pub struct Row<'r>(pub &'r dyn Columns);
 
 impl Row<'_> {
-    /// The value in a column, counted from 0.
+    /// Returns the value of a column, counted from 0.
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`] if what is stored there is no `T`.
+    /// [`Error::Internal`] if the value is not a `T`.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T, Failure> {
         let value = self.0.value(column)?;
         let unreadable = || Error::internal(format!("column {column} has an unexpected value"));
@@ -145,9 +143,9 @@ impl Row<'_> {
     }
 }
 
-/// What a column can be read as.
+/// A type that a column can be read as.
 pub trait FromValue: Sized {
-    /// Reads it; `None` if it is no such thing.
+    /// Converts the value; `None` if it is of another type or out of range.
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
 
@@ -197,7 +195,7 @@ impl FromValue for Uuid {
     }
 }
 
-/// Milliseconds.
+/// Milliseconds since 1970-01-01T00:00Z.
 impl FromValue for Timestamp {
     fn from_value(value: Value<'_>) -> Option<Self> {
         Self::from_millisecond(i64::from_value(value)?).ok()

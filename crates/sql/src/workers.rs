@@ -1,4 +1,4 @@
-//! Threads that own a connection each, and the bounded queues of work before them.
+//! A pool of threads that own a connection each, with a bounded queue per app.
 
 use std::{
     array,
@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 
 use crate::App;
 
-/// Threads that own a connection `C` each. Work waits in a bounded queue per app, and the apps take
-/// turns, so that a busy one delays the others by one piece of work.
+/// A pool of threads that own a connection `C` each. Work waits in a bounded queue per app; the queues are served round
+/// robin, so that a busy app delays the others by one job.
 pub struct Workers<C> {
     queues: Arc<Queues<C>>,
 }
@@ -31,18 +31,18 @@ struct Queues<C> {
 
 struct State<C> {
     waiting: [VecDeque<Box<dyn Job<C>>>; App::COUNT],
-    /// The app that comes next.
+    /// The app served next.
     turn: usize,
-    /// Threads that run.
+    /// Running threads.
     threads: usize,
     closed: bool,
 }
 
-/// A piece of work, whatever it answers with.
+/// A job, whatever its result type.
 trait Job<C>: Send {
     /// Whether the caller has stopped waiting.
     fn is_abandoned(&self) -> bool;
-    /// Runs it, and answers the caller.
+    /// Runs the job and replies to the caller.
     fn run(self: Box<Self>, connection: &mut C);
 }
 
@@ -62,20 +62,20 @@ where
 
     fn run(self: Box<Self>, connection: &mut C) {
         let Self { work, reply } = *self;
-        // A defect in one piece of work must not end the thread.
+        // A panic in one job must not end the thread.
         let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
             .unwrap_or_else(|_| Err(Error::internal("a request to the database panicked")));
-        // The caller may have gone meanwhile.
+        // The caller may have stopped waiting.
         let _ = reply.send(outcome);
     }
 }
 
 impl<C: Send + 'static> Workers<C> {
-    /// Starts a thread for each connection; `length_max` pieces of work of each app may wait.
+    /// Starts a thread for each connection; up to `length_max` jobs of each app may wait.
     ///
     /// # Errors
     ///
-    /// When the system starts no more threads.
+    /// When a thread cannot be started.
     pub fn start(
         name: &str,
         connections: impl IntoIterator<Item = C>,
@@ -104,11 +104,11 @@ impl<C: Send + 'static> Workers<C> {
         Ok(workers)
     }
 
-    /// Runs `work` on one of the threads, unless the caller has stopped waiting before its turn.
+    /// Runs `work` on one of the threads, unless the caller has stopped waiting before it starts.
     ///
     /// # Errors
     ///
-    /// What `work` answers, and [`Error::Unavailable`] when the app's queue is full or closed.
+    /// Errors of `work`, and [`Error::Unavailable`] when the app's queue is full or closed.
     pub async fn run<T: Send + 'static>(
         &self,
         app: App,
@@ -121,14 +121,13 @@ impl<C: Send + 'static> Workers<C> {
 }
 
 impl<C> Workers<C> {
-    /// Takes no more work; what waits is still done.
+    /// Refuses new work; queued work is still done.
     pub fn close(&self) {
         self.queues.state.lock().closed = true;
         self.queues.wake.notify_all();
     }
 
-    /// Waits, blocking, until the threads have ended after [`Self::close`]; false if some have not by
-    /// `deadline`.
+    /// Blocks until the threads have ended after [`Self::close`]; returns false if some have not by `deadline`.
     pub fn wait_ended(&self, deadline: Instant) -> bool {
         let mut state = self.queues.state.lock();
         self.queues.ended.wait_while_until(&mut state, |state| state.threads > 0, deadline);
@@ -159,18 +158,17 @@ impl<C> Queues<C> {
             waiting.push_back(job);
         }
         drop(state);
-        // Without the lock: what work holds may close these queues when it is dropped.
+        // Dropped without the lock, because dropping a job may close these queues.
         drop(abandoned);
         if is_full {
-            let full = format!("the queue of the database's {} is full", app.name());
+            let full = format!("the database queue for {} is full", app.name());
             return Err(Error::unavailable(full));
         }
         self.wake.notify_one();
         Ok(())
     }
 
-    /// The next piece of work that a caller waits for, after waiting for one; none once the queues are
-    /// closed and empty.
+    /// Waits for the next job whose caller still waits; returns `None` once the queues are closed and empty.
     fn take(&self) -> Option<Box<dyn Job<C>>> {
         iter::from_fn(|| self.pop()).find(|job| !job.is_abandoned())
     }
@@ -196,7 +194,7 @@ impl<C> State<C> {
     }
 }
 
-/// A thread that runs, counted until it ends in whatever way.
+/// Counts a running thread until it ends, also by a panic.
 struct Running<C>(Arc<Queues<C>>);
 
 impl<C> Running<C> {
@@ -228,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// One thread with a list that work appends to.
+    /// A pool of one thread, whose connection is a list that jobs append to.
     fn one_thread(length_max: usize) -> Arc<Workers<Vec<u8>>> {
         Arc::new(Workers::start("test", [Vec::new()], length_max).unwrap())
     }
@@ -261,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn past_its_length_a_queue_refuses_and_those_of_other_apps_do_not() {
+    async fn a_full_queue_refuses_without_affecting_other_apps() {
         let workers = one_thread(1);
         let (go_on, running) = occupy(&workers).await;
         let first = append(&workers, App::Accounts, 1);
@@ -278,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn abandoned_work_is_not_run_and_keeps_no_place() {
+    async fn abandoned_work_does_not_run_or_fill_the_queue() {
         let workers = one_thread(1);
         let (go_on, running) = occupy(&workers).await;
         let abandoned = tokio::time::timeout(Duration::ZERO, append(&workers, App::Accounts, 1));
@@ -293,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn apps_take_turns() {
+    async fn apps_are_served_round_robin() {
         let workers = one_thread(9);
         let (go_on, running) = occupy(&workers).await;
         let (one, two) = (append(&workers, App::Rides, 1), append(&workers, App::Rides, 2));
@@ -316,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn closing_finishes_what_waits_and_takes_nothing_more() {
+    async fn closing_finishes_queued_work_and_refuses_new_work() {
         let workers = one_thread(9);
         let (go_on, running) = occupy(&workers).await;
         let waits = append(&workers, App::Links, 1);

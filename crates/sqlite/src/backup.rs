@@ -1,4 +1,4 @@
-//! Backups, while everything goes on, and their way back.
+//! Online backups, and restore.
 
 use std::{
     fs::{self, File},
@@ -14,33 +14,33 @@ use crate::{
     origins,
 };
 
-/// Why a backup was not made.
+/// Why a backup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// There is a file of that name.
-    #[error("{} exists already; a backup overwrites nothing", path.display())]
+    /// The target file exists.
+    #[error("{} already exists; a backup does not overwrite files", path.display())]
     Exists {
-        /// Its path.
+        /// The target file.
         path: PathBuf,
     },
     /// The copy cannot be written.
     #[error("cannot write the backup {}", path.display())]
     File {
-        /// Its path.
+        /// The target file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The database cannot be read, or what was copied is not whole.
+    /// The database cannot be read, or the copy failed its integrity check.
     #[error(transparent)]
     Database(#[from] OpenError),
-    /// The thread that made it is gone.
-    #[error("the backup was broken off")]
+    /// The thread that made the backup panicked or was cancelled.
+    #[error("the backup was aborted")]
     BrokenOff,
 }
 
-/// Copies the open database `file` to `to`; the size in bytes.
+/// Copies the open database `file` to `to`; returns the size in bytes.
 pub(crate) async fn backup(file: &Path, to: &Path) -> Result<u64, BackupError> {
     let (file, to) = (file.to_owned(), to.to_owned());
     match tokio::task::spawn_blocking(move || copy(&file, &to)).await {
@@ -54,10 +54,10 @@ fn copy(file: &Path, to: &Path) -> Result<u64, BackupError> {
     if to.try_exists().map_err(failed)? {
         return Err(BackupError::Exists { path: to.to_owned() });
     }
-    // Two backups to one place must not write to one file.
+    // Two concurrent backups to one target must not share a partial file.
     let partial = with_suffix(to, &format!(".partial-{}", Uuid::now_v7().simple()));
     let copied = vacuum_into(file, &partial).map_err(BackupError::from).and_then(|bytes| {
-        // Unlike a rename, a link never takes the place of a file that came into being meanwhile.
+        // Unlike a rename, a hard link never replaces a file created meanwhile.
         match fs::hard_link(&partial, to) {
             Ok(()) => Ok(bytes),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -70,7 +70,7 @@ fn copy(file: &Path, to: &Path) -> Result<u64, BackupError> {
     copied
 }
 
-/// Writes a checked and synced copy of the database `from` to the file `to`.
+/// Writes a verified and synced copy of the database `from` to the file `to`.
 fn vacuum_into(from: &Path, to: &Path) -> Result<u64, OpenError> {
     let unwritable = |source| OpenError::File { path: to.to_owned(), source };
     remove_if_there(to).map_err(unwritable)?;
@@ -89,11 +89,11 @@ fn vacuum_into(from: &Path, to: &Path) -> Result<u64, OpenError> {
     Ok(file.metadata().map_err(unwritable)?.len())
 }
 
-/// Puts the backup `from` in place of the database in `folder`, which no server may have open. What was
-/// there stays beside it as `lodge.db.before-restore`, with a number if there are several; its path, if
-/// there was anything. Blocks.
+/// Replaces the database in `folder`, which no server may have open, by the backup `from`. The former database stays as
+/// `lodge.db.before-restore`, with a number if that exists. Returns its path, or `None` if there was no database.
+/// Blocks.
 pub fn restore(from: &Path, folder: &Path) -> Result<Option<PathBuf>, OpenError> {
-    // Before there is a folder: without a backup none is made.
+    // First, so that a bad backup does not create the folder.
     check_integrity(from)?;
     let folder_lock = Folder::lock(folder)?;
     let database = folder_lock.database();
@@ -106,28 +106,28 @@ pub fn restore(from: &Path, folder: &Path) -> Result<Option<PathBuf>, OpenError>
     } else {
         None
     };
-    // The log of the replaced database is no log of this one.
+    // The WAL of the replaced database does not belong to the restored one.
     remove_if_there(&with_suffix(&database, "-wal")).map_err(failed)?;
     remove_if_there(&with_suffix(&database, "-shm")).map_err(failed)?;
     fs::rename(&restored, &database).and_then(|()| sync_folder(folder)).map_err(failed)?;
     Ok(kept)
 }
 
-/// What was written since the backup was made had numbers of their own: nobody who wrote there goes on.
+/// Closes all board origins: events written after the backup have seqs of these origins, which must not be reused.
 fn forget_writers(restored: &Path) -> Result<(), OpenError> {
     let failed = |source| not_sqlite(restored, source);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(restored, flags).map_err(failed)?;
-    // A backup of an older Lodge knows no board.
+    // A backup of an older version has no board.
     if connection.table_exists(None, "board_origins").map_err(failed)? {
         origins::close_all(&connection).map_err(failed)?;
     }
     Ok(())
 }
 
-/// Gives the database, with its log, a second name that is free.
+/// Gives the database, with its WAL, an additional unused name.
 fn keep(database: &Path) -> io::Result<PathBuf> {
-    // What its log holds goes into the file, if it still can.
+    // Moves the WAL into the file, if that still works.
     if let Ok(connection) = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)
     {
         drop(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
@@ -147,7 +147,7 @@ fn keep(database: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("every name for the replaced database is taken"))
+    Err(io::Error::other("no unused name for the replaced database is left"))
 }
 
 fn check_integrity(file: &Path) -> Result<(), OpenError> {

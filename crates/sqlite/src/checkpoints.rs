@@ -1,8 +1,8 @@
-//! Carries the write-ahead log into the database on a thread of its own, and keeps the log bounded.
+//! Checkpoints the write-ahead log on a separate thread, and keeps its length bounded.
 //!
-//! A passive checkpoint disturbs nobody but cannot start the log anew while the writer goes on, so a
-//! log that has grown long gets one for which the writer waits. A reader of an old state can hold up
-//! even that; then the log may grow further, up to a length from which writes are refused.
+//! A passive checkpoint blocks no connection, but cannot restart the log while the writer keeps writing. So the writer
+//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block even that; the log may
+//! then grow further, up to a length from which writes are refused.
 
 use std::{
     sync::{
@@ -18,21 +18,21 @@ use rusqlite::Connection;
 
 use crate::failure::Shared;
 
-/// How long a checkpoint for which the writer waits may wait for readers.
+/// How long a restart checkpoint, for which the writer waits, may wait for readers.
 const READERS_WAIT: Duration = Duration::from_millis(100);
 
-/// Lengths of the log, in bytes.
+/// Thresholds of the log's length, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lengths {
-    /// From which on a passive checkpoint runs.
+    /// Growth after which a passive checkpoint runs.
     pub(crate) passive: u64,
-    /// From which on the writer waits for one that starts the log anew.
+    /// Length from which the writer waits for a restart checkpoint.
     pub(crate) restart: u64,
-    /// From which on nothing is written.
+    /// Length from which writes are refused.
     pub(crate) max: u64,
 }
 
-/// The way to the checkpointing thread.
+/// The handle of the checkpoint thread.
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
     state: Mutex<State>,
@@ -47,11 +47,11 @@ pub(crate) struct Checkpoints {
 struct State {
     asked: Option<Kind>,
     running: bool,
-    /// The log's length when a checkpoint was last asked for.
+    /// The log's length when a checkpoint was last requested.
     asked_at: u64,
-    /// From which length on the log is to start anew.
+    /// Length from which a restart checkpoint is due.
     restart_at: u64,
-    /// Those for which the writer waits that have ended.
+    /// Restart checkpoints that have ended.
     restarts_ended: u64,
     stopped: bool,
 }
@@ -63,9 +63,9 @@ enum Kind {
 }
 
 impl State {
-    /// What the log needs now that it is so long.
+    /// Returns the checkpoint that is due at this length of the log.
     fn due(&mut self, length: u64, lengths: &Lengths) -> Option<Kind> {
-        // It may have been started anew since.
+        // The log may have restarted since.
         self.asked_at = self.asked_at.min(length);
         if length < lengths.restart {
             self.restart_at = lengths.restart;
@@ -76,7 +76,7 @@ impl State {
         } else if length < self.restart_at {
             (grown >= lengths.passive).then_some(Kind::Passive)
         } else if self.asked_at < self.restart_at {
-            // Before the one for which the writer waits, so that it finds little left to carry.
+            // Runs before the restart checkpoint, so that little is left for that to copy.
             Some(Kind::Passive)
         } else {
             let is_idle = self.asked.is_none() && !self.running;
@@ -90,7 +90,7 @@ impl State {
 }
 
 impl Checkpoints {
-    /// A thread to be; [`Self::start`] starts it.
+    /// Returns the handle; [`Self::start`] starts the thread.
     pub(crate) fn new(lengths: Lengths) -> Arc<Self> {
         let state = State {
             asked: None,
@@ -109,7 +109,7 @@ impl Checkpoints {
         })
     }
 
-    /// Starts the thread; `alive` goes with it.
+    /// Starts the thread; `alive` is dropped when it ends.
     pub(crate) fn start<A: Send + 'static>(
         self: &Arc<Self>,
         connection: Connection,
@@ -124,13 +124,13 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Notes the log's length after a commit.
+    /// Records the log's length after a commit.
     pub(crate) fn note_length(&self, bytes: u64) {
         self.length.store(bytes, Ordering::Relaxed);
     }
 
-    /// Called by the writer before each group: asks for a checkpoint if one is due, waits for it if the
-    /// log is long, and fails if the log may not grow any more.
+    /// Called by the writer before each group: requests a checkpoint if one is due, waits for it if the log is long,
+    /// and fails if the log has reached its maximum length.
     pub(crate) fn make_room(&self) -> Result<(), Shared> {
         let mut state = self.state.lock();
         match state.due(self.length(), &self.lengths) {
@@ -141,13 +141,13 @@ impl Checkpoints {
             }
             Some(Kind::Restart) => {
                 self.restart(&mut state);
-                // A reader may have held it up; the writer does not wait for it at every group.
+                // A reader may have blocked the checkpoint; the writer does not wait for it at every group.
                 state.restart_at = self.length() + self.lengths.restart / 4;
             }
         }
         if self.length() >= self.lengths.max {
             return Err(Shared::because(
-                "the write-ahead log is at its greatest length, and a long read keeps it from starting anew",
+                "the write-ahead log has reached its maximum length, and a long read prevents its reuse",
             ));
         }
         Ok(())
@@ -195,7 +195,7 @@ impl Checkpoints {
             }
         }
         drop(state);
-        // By now nobody writes, and what the readers still do they do at once.
+        // The writer has ended, and the remaining reads are short.
         self.log_failure(
             connection
                 .busy_timeout(Duration::from_secs(1))
@@ -221,7 +221,7 @@ impl Checkpoints {
     fn log_failure(&self, ran: rusqlite::Result<Progress>) {
         match ran {
             Ok(Progress { busy: true }) => {
-                tracing::debug!(length_bytes = self.length(), "a reader held up a checkpoint");
+                tracing::debug!(length_bytes = self.length(), "a reader blocked a checkpoint");
             }
             Ok(_) => {}
             Err(error) => tracing::error!(%error, "a checkpoint failed"),
@@ -230,7 +230,7 @@ impl Checkpoints {
 }
 
 struct Progress {
-    /// A reader or the writer was in the way.
+    /// Whether a reader or the writer blocked it.
     busy: bool,
 }
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_log_is_carried_before_the_writer_waits_for_it_to_start_anew() {
+    fn a_long_log_is_checkpointed_before_the_writer_waits_for_a_restart() {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
         assert_eq!(state.due(63, &LENGTHS), Some(Kind::Passive));
@@ -263,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn after_a_long_read_the_log_is_as_short_as_before() {
+    fn thresholds_are_normal_again_after_a_long_read() {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
         state.restart_at = 500;
-        // The reader has gone, and the log has started anew by itself.
+        // The reader has ended, and the log has restarted by itself.
         assert_eq!(state.due(1, &LENGTHS), None);
         assert_eq!(state.due(63, &LENGTHS), Some(Kind::Passive));
         assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_writer_waits_in_the_end_however_long_a_checkpoint_takes() {
+    fn the_writer_eventually_waits_for_a_slow_checkpoint() {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
         assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));

@@ -1,4 +1,4 @@
-//! Clicks, rolled up by hour and day.
+//! The click store: clicks rolled up by hour and day.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use rusqlite::{Connection, Row};
 
 use crate::{engine::Engine, failure::Failure, query};
 
-/// Rows that one request of a batch writes: a few milliseconds, so that creations need not wait for a
-/// large batch.
+/// Rows of a batch that one write request adds: a few milliseconds, so that other writes do not wait for a large
+/// batch.
 const PART_ROWS: usize = 256;
 
-/// Most lines of a report.
+/// Lines of a report at most.
 const LINES_MAX: i64 = 1_000;
 
 const HOUR_SECONDS: i64 = 3_600;
@@ -34,7 +34,7 @@ const NOTE_PROGRESS: &str = "INSERT INTO click_flushes (incarnation, number, par
 const ADD_CLICKS: &str = "INSERT INTO clicks_hour (link, hour, device, clicks) VALUES (?1, ?2, ?3, ?4) \
     ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
 
-/// Adds clicks from a host; tidying folds with it, too.
+/// Adds clicks from a host; cleanup uses it, too, to fold rare hosts.
 pub(crate) const ADD_REFERRERS: &str = "INSERT INTO referrers (link, host, clicks) VALUES (?1, ?2, ?3) \
     ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
 
@@ -42,7 +42,7 @@ pub(crate) const ADD_REFERRERS: &str = "INSERT INTO referrers (link, host, click
 pub(crate) const STATEMENTS: [&str; 8] =
     [PROGRESS, NOTE_PROGRESS, ADD_CLICKS, ADD_REFERRERS, BY_DEVICE, BY_HOUR, BY_DAY, BY_REFERRER];
 
-/// Clicks in the database.
+/// The [`ClickStore`] of the engine.
 pub(crate) struct SqliteClicks(pub(crate) Arc<Engine>);
 
 #[async_trait]
@@ -70,7 +70,7 @@ impl ClickStore for SqliteClicks {
     }
 }
 
-/// Adds a part of a batch, unless it is in; parts come in order.
+/// Adds a part of a batch, unless it was added before; parts must come in order.
 fn add_part(connection: &Connection, batch: &ClickBatch, part: usize) -> Result<(), Failure> {
     let incarnation = batch.incarnation.as_bytes();
     let progress = (batch.number.cast_signed(), i64::try_from(part).unwrap_or(i64::MAX) + 1);
@@ -127,13 +127,13 @@ const BY_DAY: &str = "SELECT day, sum(clicks) FROM (\
 const BY_REFERRER: &str =
     "SELECT host, clicks FROM referrers WHERE link = ?1 ORDER BY clicks DESC, host LIMIT ?2";
 
-/// Clicks for ever by device.
+/// Returns a link's clicks of all time by device.
 fn devices(connection: &Connection, link: LinkId) -> rusqlite::Result<Vec<(Device, u64)>> {
     let read = |row: &Row<'_>| Ok((device(row.get(0)?), count(row, 1)?));
     query::all(connection, BY_DEVICE, [link.0.as_bytes()], read)
 }
 
-/// Clicks for ever, of people and of bots.
+/// Returns a link's clicks of all time, by browsers and by bots.
 fn total(connection: &Connection, link: LinkId) -> rusqlite::Result<(u64, u64)> {
     let sum = |(people, bots), (device, clicks)| {
         if device == Device::Bot { (people, bots + clicks) } else { (people + clicks, bots) }
@@ -173,7 +173,7 @@ fn report(
     Ok(ClickReport { total, bots, lines })
 }
 
-/// The newest lines of a report by time, oldest first; the first is the one in which `since` falls.
+/// Returns the newest lines of a report by time, oldest first, from the hour or day that contains `since`.
 fn by_time(
     connection: &Connection,
     sql: &str,
@@ -194,12 +194,12 @@ fn by_time(
     Ok(lines)
 }
 
-/// Clicks, read from the column at `index`.
+/// Reads a number of clicks from the column at `index`.
 pub(crate) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(i64::cast_unsigned)
 }
 
-/// How a device stands in the column `device`.
+/// Returns the number that stores a device in the column `device`.
 fn device_number(device: Device) -> i64 {
     match device {
         Device::Desktop => 0,

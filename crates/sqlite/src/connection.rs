@@ -1,17 +1,17 @@
-//! Connections, each opened for one purpose.
+//! Opens connections, each configured for one purpose.
 
 use std::{path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, Result, config::DbConfig};
 
-/// How long a connection waits for another one's lock. Only checkpoints take locks that the writer
-/// needs, and only while it waits for them.
+/// How long a connection waits for a lock. Only checkpoints take locks that the writer needs, and only while the writer
+/// waits for them.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// Prepared statements that a connection keeps.
+/// Prepared statements cached per connection.
 const STATEMENTS_KEPT: usize = 64;
 
-/// The connection that writes; the log shrinks to `wal_kept_bytes` when it starts anew.
+/// Opens the connection that writes; the WAL file is truncated to `wal_kept_bytes` when the log restarts.
 pub(crate) fn writer(
     path: &Path,
     page_cache_bytes: usize,
@@ -24,16 +24,16 @@ pub(crate) fn writer(
     Ok(connection)
 }
 
-/// A connection that reads.
+/// Opens a connection that reads.
 pub(crate) fn reader(path: &Path, page_cache_bytes: usize) -> Result<Connection> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, page_cache_bytes)?;
     connection.pragma_update(None, "query_only", true)?;
-    // What it sorts beyond its cache goes to a file: only searches sort so much.
+    // Sorts that exceed the cache spill to a file; only searches sort so much.
     connection.pragma_update(None, "temp_store", "FILE")?;
     Ok(connection)
 }
 
-/// The connection that carries the write-ahead log into the file.
+/// Opens the connection that runs checkpoints.
 pub(crate) fn checkpointer(path: &Path) -> Result<Connection> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, 64 * 1024)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -46,8 +46,8 @@ fn open(path: &Path, access: OpenFlags, page_cache_bytes: usize) -> Result<Conne
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(LOCK_WAIT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-    // Without it SQLite plans a kept statement again whenever a value that its plan could depend on is bound. No plan
-    // does: there are no statistics.
+    // Otherwise SQLite replans a cached statement whenever a value that could affect its plan is bound. No value does,
+    // because there are no statistics.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // Negative: KiB, not pages.
     let page_cache_kib = i64::try_from(page_cache_bytes / 1024).unwrap_or(i64::MAX).max(64);

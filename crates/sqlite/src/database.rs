@@ -1,4 +1,4 @@
-//! The engine as the database of what is written once for every SQL database.
+//! Implements [`Database`], the port of the shared SQL stores, for the engine.
 
 use lodge_domain::Result;
 use lodge_sql::{App, Database, Failure, Reads, Tx};
@@ -35,7 +35,7 @@ impl Database for Engine {
     }
 }
 
-/// Has all that `work` reads be of one moment.
+/// Runs `work` in one read transaction, so that it reads from one snapshot.
 fn at_once<T>(
     work: impl Fn(&Connection) -> Result<T, failure::Failure>,
 ) -> impl Fn(&Connection) -> Result<T, failure::Failure> {

@@ -1,4 +1,4 @@
-//! The open engine: its threads, in the order in which they start and end.
+//! The open engine: starts and stops its threads in order.
 
 use std::{
     path::{Path, PathBuf},
@@ -34,13 +34,13 @@ use crate::{
 /// How long a search of rides may take.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(3);
 
-/// How long one of messages may, which an index answers.
+/// How long a search of messages, which uses an index, may take.
 const BOARD_SEARCH_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Searches of messages that wait.
+/// Searches of messages that may wait.
 const BOARD_SEARCHES_MAX: usize = 32;
 
-/// Threads that read what is said on the board.
+/// Reader threads of the board.
 pub(crate) const BOARD_READERS: usize = 2;
 
 /// The threads of one open database.
@@ -48,30 +48,30 @@ pub(crate) struct Engine {
     pub(crate) writer: Writer,
     pub(crate) rides: Recorder,
     pub(crate) readers: Readers,
-    /// One more reader, for what may read many rows: lists and searches, which no redirect waits for.
+    /// One reader for lists and searches, which may read many rows, so that redirects do not wait for them.
     pub(crate) scans: Readers,
-    /// And one for searches of rides, which may take seconds.
+    /// One reader for searches of rides, which may take seconds.
     pub(crate) searches: Searches,
-    /// Those of the board, so that whoever is redirected waits for none of its pages.
+    /// Readers of the board, so that redirects do not wait for its pages.
     pub(crate) board: Readers,
-    /// One for searches of messages.
+    /// One reader for searches of messages.
     pub(crate) board_searches: Readers,
-    /// And one for exports of rides, which read page after page.
+    /// One reader for exports of rides, which read page after page.
     pub(crate) exports: Readers,
     checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
-    /// Which feed of changed accounts this is: another one each time, because between two times the file may
-    /// have been replaced by an older one.
+    /// The id of the account change feed: new at each start, because the file may have been replaced by an older one
+    /// meanwhile.
     pub(crate) feed: Uuid,
-    /// As whom this file writes on the board.
+    /// The origin as which this file writes events of the board.
     pub(crate) origin: Origin,
     pub(crate) tidy_place: crate::tidy::Place,
     ends: Mutex<Option<Ends>>,
     close_wait: Duration,
 }
 
-/// What is left to wait for, and to let go.
+/// Signals that the threads have ended, and the lock to release then.
 struct Ends {
     writer: Receiver<()>,
     checkpoints: Receiver<()>,
@@ -86,7 +86,7 @@ impl Engine {
         let failed = |source| OpenError::Database { file: file.clone(), source };
         let no_thread = |source| OpenError::File { path: file.clone(), source };
 
-        // To cut the log's file takes milliseconds: not at every turn, in which it grows a little longer.
+        // Truncating the WAL file takes milliseconds, so it may stay a little longer than a restart needs.
         let wal_kept_bytes = 2 * options.wal_restart_bytes;
         let mut main = folder.open_database(options.page_cache_bytes, wal_kept_bytes)?;
         let secret = secret(&main).map_err(failed)?;
@@ -134,7 +134,7 @@ impl Engine {
         let short = Some(BOARD_SEARCH_TIME_MAX);
         let words = readers::Size { queue: BOARD_SEARCHES_MAX, time_max: short, ..one };
         let board_searches = Readers::start(&file, words)?;
-        // Some pages may wait that nobody wants any more.
+        // Some queued pages may belong to cancelled exports.
         let pages = readers::Size { queue: 2 * EXPORTS_MAX, ..one };
         let exports = Readers::start(&file, pages)?;
         let (writer_alive, writer_end) = channel();
@@ -162,7 +162,7 @@ impl Engine {
         })
     }
 
-    /// Keeps the mode, if none is kept yet.
+    /// Stores the mode if none is stored yet.
     pub(crate) async fn keep_mode(&self, mode: Mode) -> lodge_domain::Result<()> {
         let keep = move |connection: &Connection| {
             let sql = "INSERT INTO meta (name, value) VALUES ('mode', ?1) ON CONFLICT DO NOTHING";
@@ -173,7 +173,7 @@ impl Engine {
         Mode::check_kept(mode, &self.writer.write(App::Links, keep).await?)
     }
 
-    /// Answers when a reader and the writer have had their turn.
+    /// Returns after a reader and the writer have each served a request.
     pub(crate) async fn ping(&self) -> lodge_domain::Result<()> {
         let look = |connection: &Connection| {
             Ok(connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0))?)
@@ -182,8 +182,8 @@ impl Engine {
         self.writer.write(App::Links, |_| Ok(())).await
     }
 
-    /// Ends the threads, after they have answered what waits, and lets the folder go. Blocks. False if
-    /// they took longer than they may.
+    /// Ends the threads after they have answered queued requests, and unlocks the folder. Blocks. Returns false if
+    /// that took longer than `close_wait`.
     pub(crate) fn close(&self) -> bool {
         let Some(ends) = self.ends.lock().take() else { return true };
         let deadline = Instant::now() + self.close_wait;
@@ -201,7 +201,7 @@ impl Engine {
         }
         let drained = ended(&ends.writer, deadline)
             & readers.iter().all(|readers| readers.wait_ended(deadline));
-        // The last checkpoint needs a log that nobody uses.
+        // The last checkpoint needs exclusive use of the log.
         self.checkpoints.stop();
         let ended = ended(&ends.checkpoints, deadline) && drained;
         if !ended {
@@ -223,7 +223,7 @@ fn ended(thread: &Receiver<()>, deadline: Instant) -> bool {
     thread.recv_timeout(left) == Err(RecvTimeoutError::Disconnected)
 }
 
-/// The installation's secret, made when it is first asked for.
+/// Returns the installation's secret, which is created on first use.
 fn secret(connection: &Connection) -> rusqlite::Result<InstallationSecret> {
     let mut fresh = [0; 32];
     lodge_domain::Random::fill(&lodge_domain::OsRandom, &mut fresh);

@@ -1,16 +1,16 @@
-//! What can go wrong in a piece of work on a connection, and what of it a caller is told.
+//! Errors of work on a connection, and their conversion to errors for callers.
 
 use std::sync::Arc;
 
 use lodge_domain::Error;
 use rusqlite::ErrorCode;
 
-/// Why a piece of work did not succeed.
+/// Why work on a connection failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A rule of the domain.
+    /// A domain rule refused it.
     Refused(Error),
-    /// The database.
+    /// The database failed.
     Sqlite(rusqlite::Error),
 }
 
@@ -47,7 +47,7 @@ impl From<Failure> for Error {
     }
 }
 
-/// What may pass by itself (a full disk that is cleared, a lock) is unavailable; the rest is a defect.
+/// Converts an error: temporary ones (a full disk, a lock) become `Unavailable`, others are defects (`Internal`).
 pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(
@@ -64,24 +64,24 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
     }
 }
 
-/// One error for many callers.
+/// An error shared by all callers of a group.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Shared(pub(crate) Arc<dyn std::error::Error + Send + Sync>);
 
-/// Why the engine did not take a request.
+/// Why the engine did not accept a request.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 pub(crate) enum NotTaken {
-    #[error("the queue of the database's {0} is full")]
+    #[error("the database queue for {0} is full")]
     Full(&'static str),
     #[error("the data folder is closed, or its {0} has failed")]
     Closed(&'static str),
-    #[error("the queue of the database's {0} is full, or the data folder is closed")]
+    #[error("the database queue for {0} is full, or the data folder is closed")]
     FullOrClosed(&'static str),
 }
 
 impl Shared {
-    /// What happened, in words.
+    /// Returns an error with this text.
     pub(crate) fn because(what: &'static str) -> Self {
         Self(Arc::from(Box::<dyn std::error::Error + Send + Sync>::from(what)))
     }

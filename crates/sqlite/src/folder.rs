@@ -1,4 +1,4 @@
-//! The data folder: who may open it, and what lies in it.
+//! The data folder: its lock, files and permissions.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
@@ -11,17 +11,17 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{connection, migrations};
 
-/// Why a data folder cannot be used.
+/// Why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it.
-    #[error("the data folder {} is in use by another process; one folder belongs to one server", folder.display())]
+    /// Another process has locked the folder.
+    #[error("the data folder {} is in use by another process; each server needs a folder of its own", folder.display())]
     Locked {
         /// The folder.
         folder: PathBuf,
     },
-    /// A newer Lodge wrote it.
-    #[error("{} was written by a newer Lodge (its format is {found}, this one knows up to {known}); start that one, or restore a backup made before the upgrade", file.display())]
+    /// A newer version wrote the database.
+    #[error("{} was written by a newer Lodge (its format is {found}, this version reads up to {known}); start the newer version, or restore a backup made before the upgrade", file.display())]
     Newer {
         /// The database.
         file: PathBuf,
@@ -30,36 +30,36 @@ pub enum OpenError {
         /// The newest version that this Lodge reads.
         known: u32,
     },
-    /// An older Lodge wrote it, and it is not to be changed.
-    #[error("{} was written by an older Lodge (its format is {found}, this one reads {needed}); start this one on it once, which brings it there", file.display())]
+    /// An older version wrote the database, which must be opened read-only.
+    #[error("{} was written by an older Lodge (its format is {found}, this version reads {needed}); start this version once on the folder to upgrade it", file.display())]
     Older {
         /// The database.
         file: PathBuf,
         /// The file's version.
         found: u32,
-        /// The version that is read.
+        /// The version required.
         needed: u32,
     },
-    /// The database is not Lodge's.
-    #[error("{} is not a database of Lodge's; nothing in it was changed", file.display())]
+    /// The file is not a Lodge database.
+    #[error("{} is not a Lodge database; nothing in it was changed", file.display())]
     Foreign {
         /// The file.
         file: PathBuf,
     },
-    /// A database failed its integrity check.
+    /// The database failed its integrity check.
     #[error("{} is damaged: {report}", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What the check found first.
+        /// The first problem that the check found.
         report: String,
     },
-    /// The folder or a file in it cannot be made, read or written.
+    /// The folder or a file in it cannot be created, read or written.
     #[error("cannot use {}", path.display())]
     File {
-        /// Which.
+        /// The folder or file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -68,13 +68,13 @@ pub enum OpenError {
     Database {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: rusqlite::Error,
     },
 }
 
-/// A locked data folder; the lock goes with it.
+/// A locked data folder; dropping it releases the lock.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -82,11 +82,11 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder if there is none, for its owner alone, and locks it.
+    /// Creates the folder if it does not exist, with mode 0700, and locks it.
     ///
     /// # Errors
     ///
-    /// When another process has it, or it cannot be made.
+    /// When another process has locked the folder, or it cannot be created.
     pub fn lock(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
@@ -100,12 +100,12 @@ impl Folder {
         }
     }
 
-    /// The database.
+    /// Returns the path of the database.
     pub(crate) fn database(&self) -> PathBuf {
         self.path.join("lodge.db")
     }
 
-    /// Opens the database for the writer: new, or of this Lodge's version, or brought to it.
+    /// Opens the database for the writer; creates it or migrates it to this version if needed.
     pub(crate) fn open_database(
         &self,
         page_cache_bytes: usize,
@@ -132,7 +132,7 @@ impl Folder {
     }
 }
 
-/// The version of the database `file`, which is opened only to read it.
+/// Returns the version of the database `file`, which is opened read-only.
 ///
 /// # Errors
 ///
@@ -143,7 +143,7 @@ pub(crate) fn version(file: &Path) -> Result<u32, OpenError> {
     check_origin(&connection, file)
 }
 
-/// Refuses a database that is not Lodge's, or a newer Lodge's; the version of any other one.
+/// Returns the version of a database; fails if it is not a Lodge database or a newer version wrote it.
 pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<u32, OpenError> {
     let failed = |source| not_sqlite(file, source);
     let application: i32 =
@@ -158,7 +158,7 @@ pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<u32, 
     Ok(found)
 }
 
-/// Says of a file that is no `SQLite` database that it is foreign, and of any other error what it is.
+/// Converts an error of `SQLite`: a file that is not a database is foreign.
 pub(crate) fn not_sqlite(file: &Path, source: rusqlite::Error) -> OpenError {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => OpenError::Foreign { file: file.to_owned() },
@@ -166,12 +166,12 @@ pub(crate) fn not_sqlite(file: &Path, source: rusqlite::Error) -> OpenError {
     }
 }
 
-/// Opens or makes a file that only its owner may read.
+/// Opens or creates a file with mode 0600.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Makes the names in a folder survive a loss of power.
+/// Syncs a folder, so that the names in it survive a power loss.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }

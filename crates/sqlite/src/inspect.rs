@@ -1,4 +1,4 @@
-//! A look at a data folder that changes nothing in it.
+//! Inspects a data folder without changing it.
 
 use std::{
     fs::{File, TryLockError},
@@ -10,23 +10,23 @@ use crate::{
     migrations,
 };
 
-/// What was found.
+/// The state of a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inspected {
-    /// No database yet; opening makes one.
+    /// It has no database; opening creates one.
     Empty,
-    /// A server runs on it.
+    /// A server has it open.
     InUse,
-    /// A database that this Lodge can open.
+    /// It has a database that this version can open.
     Usable {
-        /// Its version.
+        /// The database's version.
         version: u32,
-        /// The version that opening it brings it to.
+        /// The version to which opening migrates it.
         newest: u32,
     },
 }
 
-/// Looks at `folder` without making, locking for longer than the look, or changing anything.
+/// Inspects `folder`. Creates and changes nothing, and locks the folder only for the inspection.
 pub fn inspect(folder: &Path) -> Result<Inspected, OpenError> {
     if let Ok(lock) = File::open(folder.join("lodge.lock"))
         && let Err(TryLockError::WouldBlock) = lock.try_lock()

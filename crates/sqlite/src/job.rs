@@ -1,4 +1,4 @@
-//! A piece of work for a thread that owns a connection, and the way back to whoever asked for it.
+//! Jobs for a thread that owns a connection, with the channel for the reply.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,25 +10,25 @@ use crate::{
     replies::{Replies, Reply},
 };
 
-/// A request, whatever it answers with.
+/// A request, whatever its result type.
 pub(crate) trait Job: Send {
-    /// Whether nobody waits for the answer any more.
+    /// Whether the caller has stopped waiting.
     fn is_abandoned(&self) -> bool;
-    /// Runs it, and says whether it succeeded.
+    /// Runs the job; returns whether it succeeded.
     fn run(&mut self, connection: &Connection) -> bool;
-    /// Whether it is to be run once more, in another way, after it failed and was undone.
+    /// Whether to run the job again in its fallback mode, after it failed and was rolled back.
     fn another_way(&mut self) -> bool {
         false
     }
-    /// Adds what it came to, or `lost`: what happened to it and others together.
+    /// Adds the job's reply: its outcome, or the error `lost` of the whole group.
     fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies);
 }
 
-/// Runs `work`: a defect in one request must not end the thread that serves all.
+/// Runs `work` and catches a panic, which must not end the thread.
 ///
 /// # Errors
 ///
-/// What `work` answers; [`Error::Internal`] with `panicked` if it panics.
+/// Errors of `work`; [`Error::Internal`] with the text `panicked` if it panics.
 pub(crate) fn contained<T>(
     panicked: &'static str,
     work: impl FnOnce() -> Result<T, Failure>,
@@ -37,7 +37,7 @@ pub(crate) fn contained<T>(
     outcome.unwrap_or_else(|_| Err(Error::internal(panicked).into())).map_err(Error::from)
 }
 
-/// A request of one type.
+/// A [`Job`] made of a closure.
 pub(crate) struct Request<T, W> {
     work: Option<W>,
     outcome: Option<Result<T>>,
@@ -45,7 +45,7 @@ pub(crate) struct Request<T, W> {
 }
 
 impl<T, W> Request<T, W> {
-    /// A request whose answer goes to `reply`.
+    /// Returns a request that replies to `reply`.
     pub(crate) fn new(work: W, reply: Reply<T>) -> Self {
         Self { work: Some(work), outcome: None, reply }
     }
@@ -71,10 +71,8 @@ where
     fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
         let outcome = match (lost, self.outcome) {
             (None, Some(outcome)) => outcome,
-            (None, None) => {
-                Err(Error::internal("a request to the database was answered before it ran"))
-            }
-            // Refusals too: they may rest on what a neighbour wrote, which is gone.
+            (None, None) => Err(Error::internal("a request to the database ended before it ran")),
+            // Refusals, too: they may depend on writes of the same group, which are lost.
             (Some(lost), _) => Err(Error::unavailable(lost.clone())),
         };
         replies.add(self.reply, outcome);

@@ -1,7 +1,7 @@
 //! The embedded engine: every port on one `SQLite` file.
 //!
-//! One thread writes, in groups that share an fsync; a few read; one carries the write-ahead log into
-//! the file. An async caller waits for an answer, never for a disk.
+//! One thread writes, with group commit (one fsync per group); a few threads read; one runs checkpoints. Async callers
+//! wait for replies and never block on the disk.
 
 mod backup;
 mod checkpoints;
@@ -64,62 +64,62 @@ use crate::{
 pub struct Sqlite(Arc<Engine>);
 
 impl Sqlite {
-    /// Opens `folder`, and makes it if there is none. Blocks for as long as the disk takes.
+    /// Opens `folder`; creates it if it does not exist. Blocks on the disk.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         Engine::open(folder, options).map(|engine| Self(Arc::new(engine)))
     }
 
-    /// The links, without a cache.
+    /// Returns the link store, without a cache.
     pub fn links(&self) -> Arc<dyn LinkStore> {
         Arc::new(SqliteLinks(Arc::clone(&self.0)))
     }
 
-    /// The clicks.
+    /// Returns the click store.
     pub fn clicks(&self) -> Arc<dyn ClickStore> {
         Arc::new(SqliteClicks(Arc::clone(&self.0)))
     }
 
-    /// The API keys, without a cache.
+    /// Returns the store of API keys, without a cache.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqlKeys::new(Arc::clone(&self.0), KeyTable::ApiKeys))
     }
 
-    /// The keys of programs that write on the board, without a cache.
+    /// Returns the store of bot keys, without a cache.
     pub fn bots(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqlKeys::new(Arc::clone(&self.0), KeyTable::Bots))
     }
 
-    /// What happens on the board.
+    /// Returns the board's event log.
     pub fn board_log(&self) -> Arc<dyn BoardLog> {
         Arc::new(self.board())
     }
 
-    /// Its channels.
+    /// Returns the board's channels.
     pub fn board_channels(&self) -> Arc<dyn Channels> {
         Arc::new(self.board())
     }
 
-    /// Who was there.
+    /// Returns the board's members.
     pub fn board_people(&self) -> Arc<dyn BoardPeople> {
         Arc::new(self.board())
     }
 
-    /// How far they have read. Notes that wait to be stored count in this store alone.
+    /// Returns the members' read positions. Each call creates a store with its own pending positions.
     pub fn board_positions(&self) -> Arc<dyn ReadPositions> {
         Arc::new(SqlReads::new(Arc::clone(&self.0)))
     }
 
-    /// What people want looked at.
+    /// Returns the reports of messages.
     pub fn board_reports(&self) -> Arc<dyn Reports> {
         Arc::new(self.board())
     }
 
-    /// The pictures of its messages.
+    /// Returns the pictures of the board's messages.
     pub fn board_pictures(&self) -> Arc<dyn MessagePictures> {
         Arc::new(self.board())
     }
 
-    /// Who is told what happens there.
+    /// Returns the board's webhooks.
     pub fn board_hooks(&self) -> Arc<dyn HookStore> {
         Arc::new(self.board())
     }
@@ -128,80 +128,79 @@ impl Sqlite {
         SqlBoard::new(Arc::clone(&self.0), self.0.origin, &Fts5)
     }
 
-    /// The accounts.
+    /// Returns the account store.
     pub fn accounts(&self) -> Arc<dyn AccountStore> {
         Arc::new(SqlAccounts(Arc::clone(&self.0)))
     }
 
-    /// The accounts' sessions.
+    /// Returns the session store.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
         Arc::new(SqlSessions::new(Arc::clone(&self.0), self.0.feed))
     }
 
-    /// Which identities open which accounts.
+    /// Returns the store of identities linked to accounts.
     pub fn identities(&self) -> Arc<dyn IdentityStore> {
         Arc::new(SqlIdentities(Arc::clone(&self.0)))
     }
 
-    /// What gates told of rides.
+    /// Returns the log of ride events.
     pub fn ride_log(&self) -> Arc<dyn RideLog> {
         Arc::new(SqliteRides(Arc::clone(&self.0)))
     }
 
-    /// Who sends rides, without a cache.
+    /// Returns the gate store, without a cache.
     pub fn gates(&self) -> Arc<dyn GateStore> {
         Arc::new(SqlGates(Arc::clone(&self.0)))
     }
 
-    /// Whose skiers' numbers are.
+    /// Returns the store of claimed passes.
     pub fn passes(&self) -> Arc<dyn PassStore> {
         Arc::new(SqlPasses(Arc::clone(&self.0)))
     }
 
-    /// The sums of rides.
+    /// Returns the sums of rides.
     pub fn ride_tallies(&self) -> Arc<dyn RideTallies> {
         Arc::new(SqliteRides(Arc::clone(&self.0)))
     }
 
-    /// Searches rides.
+    /// Returns the search of rides.
     pub fn ride_search(&self) -> Arc<dyn RideSearch> {
         Arc::new(SqliteRides(Arc::clone(&self.0)))
     }
 
-    /// The installation's secret, made at the first opening; a backup carries it.
+    /// Returns the installation's secret, created when the folder is first opened; backups include it.
     pub fn secret(&self) -> InstallationSecret {
         self.0.secret.clone()
     }
 
-    /// Keeps the mode in which links are made here, once and for all.
+    /// Stores the mode in which links are created; it cannot be changed later.
     ///
     /// # Errors
     ///
-    /// [`lodge_domain::Error::Conflict`] if another one is kept.
+    /// [`lodge_domain::Error::Conflict`] if another mode is stored.
     pub async fn keep_mode(&self, mode: Mode) -> Result<()> {
         self.0.keep_mode(mode).await
     }
 
-    /// Replies when a reader and the writer have had their turn: the engine works.
+    /// Checks the engine: returns after a reader and the writer have each served a request.
     pub async fn ping(&self) -> Result<()> {
         self.0.ping().await
     }
 
-    /// Writes a checked copy of the database to `to`, which must not exist, while everything goes on;
+    /// Writes a verified copy of the database to `to`, which must not exist, without blocking reads or writes; returns
     /// its size in bytes.
     pub async fn backup(&self, to: &Path) -> Result<u64, BackupError> {
         backup::backup(&self.0.file, to).await
     }
 
-    /// Removes some of what nobody needs any more at `now`: outcomes past their time, links that have
-    /// been over for longer than `reserved`, hours and referrers that are rolled up. A bounded piece of
-    /// work; call it again soon while [`Tidied::more`] says so.
+    /// Removes a bounded number of rows that are expired at `now`: outcomes, links that ended longer than `reserved`
+    /// ago, rolled-up hours and referrers, and rows of accounts. Call it again soon while [`Tidied::more`] is true.
     pub async fn tidy(&self, now: Timestamp, reserved: SignedDuration) -> Result<Tidied> {
         tidy::tidy(&self.0, now, reserved).await
     }
 
-    /// Replies what waits, carries the log into the file, ends the threads and lets the folder go.
-    /// From then on every request is [`Error::Unavailable`].
+    /// Answers queued requests, checkpoints the log, ends the threads and unlocks the folder. Later requests get
+    /// [`Error::Unavailable`].
     pub async fn close(&self) -> Result<()> {
         let engine = Arc::clone(&self.0);
         match tokio::task::spawn_blocking(move || engine.close()).await {

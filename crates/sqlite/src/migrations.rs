@@ -1,11 +1,11 @@
-//! The schema's versions.
+//! Migrations of the schema.
 
 use rusqlite::{Connection, Result, TransactionBehavior};
 
-/// Marks a file as Lodge's: "LODG".
+/// `application_id` of a Lodge database: "LODG".
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
-/// Each brings a file from the version that is its place in the list to the next one.
+/// Each migrates a file from the version equal to its index to the next version.
 const MIGRATIONS: [&str; 19] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
@@ -28,7 +28,7 @@ const MIGRATIONS: [&str; 19] = [
     include_str!("migrations/0019_board_log.sql"),
 ];
 
-/// The version of the files that this Lodge writes, the newest that it reads.
+/// The schema version that this build writes, and the newest that it reads.
 pub(crate) const NEWEST: u32 = {
     assert!(MIGRATIONS.len() < 1000);
     #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 1000")]
@@ -37,17 +37,17 @@ pub(crate) const NEWEST: u32 = {
     }
 };
 
-/// The version of an open file.
+/// Returns the schema version of an open file.
 pub(crate) fn version(connection: &Connection) -> Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Brings a file to [`NEWEST`].
+/// Migrates a file to [`NEWEST`].
 pub(crate) fn run(connection: &mut Connection) -> Result<()> {
     run_to(connection, NEWEST)
 }
 
-/// Brings a file to a version, each step in a transaction of its own.
+/// Migrates a file to a version, each step in its own transaction.
 pub(crate) fn run_to(connection: &mut Connection, newest: u32) -> Result<()> {
     let found = version(connection)?;
     for (step, sql) in (1..=newest).zip(MIGRATIONS).skip(found as usize) {
@@ -57,6 +57,6 @@ pub(crate) fn run_to(connection: &mut Connection, newest: u32) -> Result<()> {
         transaction.pragma_update(None, "user_version", step)?;
         transaction.commit()?;
     }
-    // However much was changed, the log begins empty.
+    // Empties the WAL, which a large migration may have filled.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }

@@ -1,4 +1,4 @@
-//! A data folder as the source of a move: locked, and only read.
+//! A data folder as the source of a move to another store: locked, and opened read-only.
 
 use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
@@ -26,28 +26,27 @@ use crate::{
     tx::SqliteRow,
 };
 
-/// Rows of clicks after which a page of links ends: a link may have thousands.
+/// Rows of clicks after which a page of links ends; a link may have thousands.
 const CLICK_ROWS_A_PAGE: usize = 20_000;
 
-/// Requests that may wait: the pages of one move come one after the other.
+/// Requests that may wait; a move reads its pages sequentially.
 const QUEUE: usize = 64;
 
-/// A data folder that is locked and only read.
+/// A data folder that is locked and opened read-only.
 pub struct MovingFolder {
     readers: Readers,
     _folder: Folder,
 }
 
 impl MovingFolder {
-    /// Locks `folder` and opens its database to read it. Blocks.
+    /// Locks `folder` and opens its database read-only. Blocks.
     ///
     /// # Errors
     ///
-    /// When another process has the folder, or there is no database in it that this Lodge's version
-    /// wrote.
+    /// When another process has locked the folder, or it has no database of this schema version.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         let file = folder.join("lodge.db");
-        // Locking makes a folder where there is none.
+        // Checked first, because locking creates a missing folder.
         std::fs::metadata(&file)
             .map_err(|source| OpenError::File { path: file.clone(), source })?;
         let lock = Folder::lock(folder)?;
@@ -60,7 +59,7 @@ impl MovingFolder {
         Ok(Self { readers: Readers::start(&file, size)?, _folder: lock })
     }
 
-    /// Whether there are accounts, which stay.
+    /// Whether the folder has accounts, which a move does not copy.
     pub async fn has_accounts(&self) -> Result<bool> {
         let has_any =
             |connection: &Connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?);
@@ -74,7 +73,9 @@ impl Source for MovingFolder {
         let kept =
             |connection: &Connection| Ok(query::one(connection, SECRET, [], |row| row.get(0))?);
         let secret: Option<[u8; 32]> = self.readers.read(App::Links, kept).await?;
-        secret.map(InstallationSecret::new).ok_or_else(|| Error::internal("no secret is there"))
+        secret
+            .map(InstallationSecret::new)
+            .ok_or_else(|| Error::internal("the database has no installation secret"))
     }
 
     async fn extent(&self) -> Result<Extent> {
@@ -130,9 +131,9 @@ const ANY_ACCOUNT: &str = "SELECT EXISTS (SELECT 1 FROM accounts WHERE deleted_a
 
 const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";
 
-/// What there is, then what changes with everything that a server does with links: versions rise with each
-/// change, used clicks and counted ones with each redirect, rows with each creation. Tidying makes
-/// fewer rows.
+/// Counts of links, keys and clicks, then figures of which at least one changes with every write to links: versions
+/// rise with each change, used and counted clicks with each redirect, row numbers with each creation; cleanup removes
+/// rows.
 const EXTENT: &str = "SELECT \
     (SELECT count(*) FROM links), (SELECT count(*) FROM api_keys), \
     (SELECT coalesce(sum(clicks), 0) FROM clicks_hour) + (SELECT coalesce(sum(clicks), 0) FROM clicks_day), \
@@ -153,7 +154,7 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     format!("SELECT {COLUMNS} FROM links l WHERE l.short > ?1 ORDER BY l.short LIMIT ?2")
 });
 
-/// Links over and deleted, too, in the order of shorts.
+/// Returns a page of links in the order of shorts, ended and deleted ones included.
 fn page(
     connection: &Connection,
     after: Option<&Short>,
@@ -175,7 +176,7 @@ fn page(
 
 const HOURS: &str = "SELECT hour, device, clicks FROM clicks_hour WHERE link = ?1";
 
-/// Days that are not rolled up yet, too.
+/// Clicks by day, including hours that are not rolled up yet.
 const DAYS: &str = "SELECT day, device, clicks FROM clicks_day WHERE link = ?1 \
     UNION ALL SELECT hour / 24, device, clicks FROM clicks_hour WHERE link = ?1";
 
@@ -225,14 +226,14 @@ fn outcomes(
     Ok(outcomes)
 }
 
-/// Those that must find their way by an index; only the extent is counted over all rows.
+/// Returns the statements that must use an index; only the extent reads all rows.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
     let fixed = [SECRET, HOURS, DAYS, REFERRERS, OUTCOMES].map(str::to_owned);
     fixed.into_iter().chain([PAGE.clone()]).collect()
 }
 
-/// A limit as the database has it.
+/// Converts a limit to an SQL integer.
 fn most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

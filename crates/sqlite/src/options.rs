@@ -1,35 +1,34 @@
-//! How large the engine may be.
+//! Size and time limits of the engine.
 
 use std::time::Duration;
 
-/// The engine's bounds. The defaults serve a million links in under 100 MB.
+/// The engine's limits. The defaults serve a million links in under 100 MB of memory.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Threads that read, 1 or more. Default 2.
+    /// Reader threads, at least 1. Default 2.
     pub reader_threads: usize,
-    /// Reads of each app that may wait for a thread; past it they are refused. Default 4096.
+    /// Reads of each app that may wait for a thread; more are refused. Default 4096.
     pub reader_queue: usize,
-    /// Writes of each app that may wait for the writer; past it they are refused. Default 4096.
+    /// Writes of each app that may wait for the writer; more are refused. Default 4096.
     pub queue_per_app: usize,
-    /// How long a group of writes goes on taking requests before it commits. Default 10 ms.
+    /// How long a group of writes runs requests before it commits. Default 10 ms.
     pub group_time: Duration,
-    /// `SQLite`'s page cache, in bytes, of the writer and of each reader. Default 4 MiB.
+    /// `SQLite`'s page cache of the writer and of each reader, in bytes. Default 4 MiB.
     pub page_cache_bytes: usize,
-    /// Length of the write-ahead log, in bytes, from which it is carried into the file. Default 4 MiB.
+    /// Growth of the write-ahead log, in bytes, after which a passive checkpoint runs. Default 4 MiB.
     pub wal_checkpoint_bytes: u64,
-    /// Length of the write-ahead log, in bytes, from which it is to start anew; at a quarter more, at the latest,
-    /// writes wait for that. Its file may stay twice as long. Default 64 MiB.
+    /// Length of the write-ahead log, in bytes, from which it should restart; at a quarter more, at the latest, writes
+    /// wait for that. The file may stay twice as long. Default 64 MiB.
     pub wal_restart_bytes: u64,
-    /// Length of the write-ahead log, in bytes, past which writes are refused because a long read (a
-    /// backup) keeps it from starting anew. Default 1 GiB.
+    /// Length of the write-ahead log, in bytes, from which writes are refused because a long read (a backup) prevents a
+    /// restart. Default 1 GiB.
     pub wal_bytes_max: u64,
-    /// Skiers' days and places among the leaders that are kept in memory before they are written together.
-    /// Default 65,536.
+    /// Skier days and leaderboard entries buffered in memory before they are written back together. Default 65,536.
     pub sums_unwritten: usize,
-    /// Rides after which those are written however few they are: what is not written when the process is
-    /// killed is made again of the rides at the next start. Default 250,000.
+    /// Rides after which they are written back, however few they are: after a kill, unwritten sums are recomputed from
+    /// the rides at the next start. Default 250,000.
     pub rides_unwritten: u32,
-    /// Those that are written at once where all are to be. Default 4,096.
+    /// Sums that one request writes when all are to be written. Default 4,096.
     pub sums_part: usize,
     /// How long closing may take. Default 20 s.
     pub close_wait: Duration,

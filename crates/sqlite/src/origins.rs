@@ -1,4 +1,4 @@
-//! The origin of this file on the board.
+//! The origin of this database file on the board.
 
 use lodge_domain::{OsRandom, board::Origin};
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -7,7 +7,7 @@ const OPEN: &str = "SELECT origin FROM board_origins WHERE is_open ORDER BY plac
 const ADD: &str = "INSERT INTO board_origins (origin, is_open) VALUES (?1, 1)";
 const CLOSE: &str = "UPDATE board_origins SET is_open = 0";
 
-/// The origin of this file, drawn when it is opened for the first time, or for the first time since a restore.
+/// Returns the origin of this file; draws one when the file is first opened, or first opened after a restore.
 pub(crate) fn open(connection: &Connection) -> Result<Origin> {
     let kept = connection.query_row(OPEN, [], |row| row.get(0)).optional()?;
     if let Some(origin) = kept.and_then(Origin::new) {
@@ -18,12 +18,12 @@ pub(crate) fn open(connection: &Connection) -> Result<Origin> {
     Ok(origin)
 }
 
-/// Adds an origin that writes here.
+/// Adds an open origin.
 pub(crate) fn add(connection: &Connection, origin: Origin) -> Result<()> {
     connection.execute(ADD, [origin.number()]).map(drop)
 }
 
-/// Closes every origin: what they wrote after a backup was made is not in it, and their numbers must not come again.
+/// Closes every origin: events that they wrote after the backup are not in it, and their seqs must not be reused.
 pub(crate) fn close_all(connection: &Connection) -> Result<()> {
     connection.execute(CLOSE, []).map(drop)
 }

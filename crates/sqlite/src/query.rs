@@ -1,8 +1,8 @@
-//! Statements that a connection keeps prepared.
+//! Helpers for cached prepared statements.
 
 use rusqlite::{Connection, OptionalExtension, Params, Result, Row};
 
-/// Every row that a statement finds.
+/// Returns all rows of a query.
 pub(crate) fn all<T, C: FromIterator<T>>(
     connection: &Connection,
     sql: &str,
@@ -12,7 +12,7 @@ pub(crate) fn all<T, C: FromIterator<T>>(
     connection.prepare_cached(sql)?.query_map(values, read)?.collect()
 }
 
-/// The row that a statement finds, if it finds one.
+/// Returns the first row of a query, if any.
 pub(crate) fn one<T>(
     connection: &Connection,
     sql: &str,
@@ -22,7 +22,7 @@ pub(crate) fn one<T>(
     connection.prepare_cached(sql)?.query_row(values, read).optional()
 }
 
-/// Runs a statement; how many rows it inserted, changed or deleted.
+/// Runs a statement; returns how many rows it inserted, changed or deleted.
 pub(crate) fn run(connection: &Connection, sql: &str, values: impl Params) -> Result<usize> {
     connection.prepare_cached(sql)?.execute(values)
 }

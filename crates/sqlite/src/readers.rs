@@ -1,4 +1,4 @@
-//! The threads that read, each with a connection of its own.
+//! Pools of reader threads, each with its own connection.
 
 use std::{
     path::Path,
@@ -11,30 +11,30 @@ use rusqlite::Connection;
 
 use crate::{connection, failure::Failure, folder::OpenError};
 
-/// The way to the reading threads.
+/// A pool of reader threads.
 pub(crate) struct Readers {
     threads: Workers<Connection>,
     time_max: Option<Duration>,
 }
 
-/// What the pool is made of.
+/// The size and limits of a pool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
-    /// Threads, at least one.
+    /// Threads; 0 counts as 1.
     pub(crate) threads: usize,
-    /// Requests of each app that wait.
+    /// Requests of each app that may wait.
     pub(crate) queue: usize,
     /// Page cache of each thread, in bytes.
     pub(crate) page_cache_bytes: usize,
-    /// How long a request may take on its thread, if that is bounded.
+    /// How long a request may run, not counting its wait; `None` for no limit.
     pub(crate) time_max: Option<Duration>,
 }
 
-/// How often the time is looked at, in steps of `SQLite`'s machine.
+/// Steps of `SQLite`'s virtual machine between two checks of the deadline.
 const STEPS: i32 = 10_000;
 
 impl Readers {
-    /// Starts the threads on the database `file`. They end once they are closed and the queues are empty.
+    /// Starts the threads on the database `file`. They end once the pool is closed and the queues are empty.
     pub(crate) fn start(file: &Path, size: Size) -> Result<Self, OpenError> {
         let open = |_| connection::reader(file, size.page_cache_bytes);
         let connections: rusqlite::Result<Vec<_>> = (0..size.threads.max(1)).map(open).collect();
@@ -45,7 +45,7 @@ impl Readers {
         Ok(Self { threads, time_max: size.time_max })
     }
 
-    /// Runs `work` on one of the threads. It sees everything whose commit was answered before.
+    /// Runs `work` on one of the threads. It sees every commit acknowledged before.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         app: App,
@@ -63,13 +63,12 @@ impl Readers {
         self.threads.run(app, in_time).await
     }
 
-    /// Takes no more requests; those that wait are still done.
+    /// Refuses new requests; queued ones are still done.
     pub(crate) fn close(&self) {
         self.threads.close();
     }
 
-    /// Waits, blocking, until the threads have ended after [`Self::close`]; false if some have not by
-    /// `deadline`.
+    /// Blocks until the threads have ended after [`Self::close`]; returns false if some have not by `deadline`.
     pub(crate) fn wait_ended(&self, deadline: Instant) -> bool {
         self.threads.wait_ended(deadline)
     }

@@ -1,4 +1,4 @@
-//! The way of an answer from a thread of the engine to whoever waits for it on a runtime.
+//! Replies from a thread of the engine to callers on async runtimes.
 
 use lodge_domain::Result;
 use tokio::{
@@ -6,41 +6,41 @@ use tokio::{
     sync::oneshot::{self, Receiver, Sender},
 };
 
-/// Where an answer is waited for.
+/// The sender of a reply, and the runtime on which the caller waits.
 pub(crate) struct Reply<T> {
     to: Sender<Result<T>>,
     home: Option<Handle>,
 }
 
 impl<T: Send + 'static> Reply<T> {
-    /// A way to the caller, and the caller's end of it.
+    /// Returns a sender for the current runtime, and the caller's receiver.
     pub(crate) fn channel() -> (Self, Receiver<Result<T>>) {
         let (to, answer) = oneshot::channel();
         (Self { to, home: Handle::try_current().ok() }, answer)
     }
 
-    /// Whether nobody waits any more.
+    /// Whether the caller has stopped waiting.
     pub(crate) fn is_closed(&self) -> bool {
         self.to.is_closed()
     }
 }
 
-/// Answers that become known together. To send one after the other from here would be a system call each,
-/// with which a runtime is woken by another thread; so each runtime is woken once, for all that wait on it.
+/// Replies to send together. Sending each from the engine's thread would cost a system call to wake its runtime; so
+/// each runtime is woken once for all its callers.
 #[derive(Default)]
 pub(crate) struct Replies {
     of_homes: Vec<(Handle, Bundle)>,
 }
 
-/// Answers for one runtime. They are sent where this is dropped: there, or here if it has ended, because
-/// whoever waits may have moved to another.
+/// Replies for one runtime. They are sent when this is dropped: on that runtime, or on this thread if the runtime has
+/// ended, because the caller may have moved to another.
 #[derive(Default)]
 struct Bundle(Vec<Box<dyn FnOnce() + Send>>);
 
 impl Replies {
     pub(crate) fn add<T: Send + 'static>(&mut self, reply: Reply<T>, answer: Result<T>) {
         let Reply { to, home } = reply;
-        // Whoever asked may have gone.
+        // The caller may have stopped waiting.
         let send = move || drop(to.send(answer));
         let Some(home) = home else { return send() };
         let known = self.of_homes.iter_mut().find(|(known, _)| known.id() == home.id());
@@ -50,7 +50,7 @@ impl Replies {
         }
     }
 
-    /// Has them sent, those of each runtime there.
+    /// Sends the replies, each on its caller's runtime.
     pub(crate) fn send(self) {
         for (home, bundle) in self.of_homes {
             home.spawn(async move { drop(bundle) });
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_find_their_way_to_every_runtime_and_to_where_there_is_none() {
+    fn replies_reach_every_runtime_and_callers_without_one() {
         let (one, other) = (runtime(), runtime());
         let mut replies = Replies::default();
         let mut waiting = Vec::new();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_moved_away_from_a_runtime_that_ended_is_answered() {
+    fn a_caller_whose_runtime_ended_before_the_reply_gets_it() {
         let ended = runtime();
         let (reply, answer) = asked_on(&ended);
         drop(ended);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_moved_away_from_a_runtime_that_ends_meanwhile_is_answered() {
+    fn a_caller_whose_runtime_ends_during_the_reply_gets_it() {
         let ends = runtime();
         let (reply, answer) = asked_on(&ends);
         let mut replies = Replies::default();

@@ -1,4 +1,4 @@
-//! Removes what nobody needs any more, a little at a time, so that no other write waits long.
+//! Removes expired rows in small steps, so that other writes do not wait long.
 
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
@@ -11,24 +11,24 @@ use rusqlite::{Connection, Row};
 
 use crate::{clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, query, tx::SqliteTx};
 
-/// Outcomes that one call removes.
+/// Stored outcomes that one call removes.
 const OUTCOMES_A_CALL: i64 = 1_000;
 
-/// Links that one call removes, and that one write does: each may have thousands of rows of clicks.
+/// Links that one call, and one write, removes; each link may have thousands of rows of clicks.
 const LINKS_A_CALL: usize = 200;
 const LINKS_A_WRITE: usize = 10;
 
-/// Links that one call looks at for rows to roll up, and that one write rolls up.
+/// Links that one call visits to find rows to roll up, and that one write rolls up.
 const VISITS_A_CALL: usize = 2_000;
 const ROLLED_UP_A_WRITE: usize = 20;
 
 /// Referrers that one write folds.
 const REFERRERS_A_WRITE: i64 = 2_000;
 
-/// Referrers that a link keeps, beside the others.
+/// Referrers that a link keeps by name, besides the sum of all others.
 const REFERRERS_KEPT: i64 = 500;
 
-/// How long hours are kept apart.
+/// Hours after which hourly clicks are rolled up into days.
 const HOURS_KEPT: i64 = 31 * 24;
 
 #[cfg(test)]
@@ -46,24 +46,24 @@ pub(crate) const STATEMENTS: [&str; 11] = [
     REMOVE_REFERRER,
 ];
 
-/// What a round of tidying did.
+/// Rows removed by one call of cleanup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tidied {
-    /// Outcomes of attempts that are past their time.
+    /// Expired outcomes of idempotency keys.
     pub outcomes: u64,
     /// Links whose shorts are free again.
     pub links: u64,
-    /// Rows of hours that became part of a day.
+    /// Rows of hourly clicks rolled up into days.
     pub hours: u64,
-    /// Rows of referrers that became part of the others.
+    /// Rows of referrers folded into the others.
     pub referrers: u64,
-    /// Rows of accounts: sessions and events past their time, names that are free again.
+    /// Rows of accounts: expired sessions, tickets, events and feed entries, and names that are free again.
     pub accounts: u64,
-    /// Whether there is more to do at once.
+    /// Whether there is more to remove now.
     pub more: bool,
 }
 
-/// How far the walks over all links' clicks have come; they start anew once both have ended.
+/// Positions of the walks over the clicks of all links; they restart once both have ended.
 #[derive(Debug, Default)]
 pub(crate) struct Place(Mutex<[Walk; 2]>);
 
@@ -141,14 +141,14 @@ fn remove_outcomes(connection: &Connection, now: Timestamp) -> Result<u64, Failu
     Ok(query::run(connection, REMOVE_OUTCOMES, values)? as u64)
 }
 
-/// The three ways in which a link is over, as [`lodge_domain::links::Link::state`] tells them apart.
+/// The three ways in which a link can have ended, distinguished like in [`lodge_domain::links::Link::state`].
 const OVER: [&str; 3] = [
     "SELECT short FROM links WHERE deleted_at <= ?1 LIMIT ?3",
     "SELECT short FROM links WHERE expires_at <= ?1 AND deleted_at IS NULL LIMIT ?3",
     "SELECT short FROM links WHERE exhausted_at <= ?1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?2) LIMIT ?3",
 ];
 
-/// Some shorts whose links have been over for longer than `reserved`.
+/// Returns some shorts whose links ended longer than `reserved` ago.
 fn over(
     connection: &Connection,
     now: Timestamp,
@@ -186,7 +186,7 @@ fn remove_links(
 /// The next link after an id, and whether it has rows to roll up.
 type Next = Option<(Vec<u8>, bool)>;
 
-/// Looks at some links from where `from` stands; those with something to do, and where it came to.
+/// Visits up to [`VISITS_A_CALL`] links from `from`; returns those with rows to roll up, and the new position.
 fn walk(
     connection: &Connection,
     from: Walk,
@@ -220,7 +220,7 @@ fn next_hours(connection: &Connection, after: &[u8], kept_from: i64) -> rusqlite
 fn next_referrers(connection: &Connection, after: &[u8]) -> rusqlite::Result<Next> {
     let next = query::one(connection, NEXT_REFERRERS, [after], |row| row.get::<_, Vec<u8>>(0))?;
     let Some(link) = next else { return Ok(None) };
-    // The others are a row too.
+    // The sum of the others is a row, too.
     let enough = REFERRERS_KEPT + 2;
     let rows: i64 =
         connection.prepare_cached(COUNT_REFERRERS)?.query_row((&link, enough), |row| row.get(0))?;

@@ -1,12 +1,12 @@
-//! Whose turn it is with the writer: theirs whose work has taken the least time.
+//! Fair scheduling of the writer: the app that has used the least time runs next.
 
 use std::{collections::VecDeque, time::Duration};
 
-/// How far somebody's time may lag behind another's. Whoever was idle goes first until they have had as
-/// long, and no longer than this.
+/// How far the used time of one app may lag behind that of another. An app that was idle runs first until it has caught
+/// up, for at most this time.
 const LAG_MAX: Duration = Duration::from_millis(200);
 
-/// How long the work of each of `N` took.
+/// The writer's time used by each of `N` apps.
 #[derive(Debug)]
 pub(crate) struct Turns<const N: usize> {
     used: [Duration; N],
@@ -18,12 +18,12 @@ impl<const N: usize> Turns<N> {
         Self { used: [Duration::ZERO; N], last: [Duration::ZERO; N] }
     }
 
-    /// Who of those for whom something waits comes next.
+    /// Returns the app that runs next, of those with waiting jobs.
     pub(crate) fn next<T>(&self, waiting: &[VecDeque<T>; N]) -> Option<usize> {
         (0..N).filter(|who| !waiting[*who].is_empty()).min_by_key(|who| self.used[*who])
     }
 
-    /// How long the last piece of somebody's work took.
+    /// Returns how long the app's last job took.
     pub(crate) fn last(&self, who: usize) -> Duration {
         self.last[who]
     }

@@ -1,4 +1,4 @@
-//! A connection as what is written once for every SQL database sees it.
+//! Implements [`Tx`], the transaction of the shared SQL stores, for a connection.
 
 use lodge_sql::{Columns, Failure as SqlFailure, Row, Statement, Tx, Value};
 use rusqlite::{
@@ -8,7 +8,7 @@ use rusqlite::{
 
 use crate::failure::from_sqlite;
 
-/// The transaction of a connection.
+/// The current transaction of a connection.
 pub(crate) struct SqliteTx<'c>(pub(crate) &'c Connection);
 
 impl SqliteTx<'_> {
@@ -49,7 +49,7 @@ impl Tx for SqliteTx<'_> {
         Ok(())
     }
 
-    /// One thread writes.
+    /// Does nothing, because only one thread writes.
     fn guard(&mut self, _: &'static str, _: i64) -> Result<(), SqlFailure> {
         Ok(())
     }
@@ -59,7 +59,7 @@ fn parameters<'v>(values: &'v [Value<'v>]) -> impl rusqlite::Params + 'v {
     params_from_iter(values.iter().map(Parameter))
 }
 
-/// A statement that fails so has changed nothing, and its transaction goes on.
+/// Whether a unique key was taken. The statement has then changed nothing, and its transaction stays open.
 fn is_taken(error: &rusqlite::Error) -> bool {
     let taken = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
     error.sqlite_error().is_some_and(|error| taken.contains(&error.extended_code))
@@ -94,7 +94,9 @@ impl Columns for SqliteRow<'_> {
             }
             ValueRef::Blob(bytes) => Value::Bytes(bytes),
             ValueRef::Real(_) => {
-                return Err(lodge_domain::Error::internal("a column has a fraction").into());
+                return Err(
+                    lodge_domain::Error::internal("a column has a floating-point value").into()
+                );
             }
         })
     }

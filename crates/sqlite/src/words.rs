@@ -1,4 +1,4 @@
-//! The words of messages, in an index of FTS5.
+//! The full-text index of messages, with FTS5.
 
 use lodge_domain::board::{Body, Word};
 use lodge_sql::{
@@ -6,12 +6,12 @@ use lodge_sql::{
     board::{ChannelRow, WordIndex},
 };
 
-/// The index `board_search`. The row of a message is its row there, and its channel is a word of its own.
+/// The index `board_search`. Its rowid is the row of the message, and the channel is indexed as a word.
 pub(crate) struct Fts5;
 
 pub(crate) static ADD: Statement =
     text("INSERT INTO board_search (rowid, channel, body) VALUES (?, ?, ?)");
-/// The index does not know what a row was added with, and would be wrong from then on if it were told another text.
+/// The index does not store the text of a row; deleting with another text than the one added would corrupt it.
 pub(crate) static REMOVE: Statement = text(
     "INSERT INTO board_search (board_search, rowid, channel, body) VALUES ('delete', ?, ?, ?)",
 );
@@ -59,7 +59,7 @@ fn columns<'v>(row: i64, channel: &'v str, body: &'v Body) -> [Value<'v>; 3] {
     [Value::Int(row), Value::Text(channel), Value::Text(body.as_str())]
 }
 
-/// The question in the language of FTS5, in which only `"` is special within a string.
+/// Returns the query in the syntax of FTS5, in which only `"` is special within a string.
 fn matching(channel: Option<ChannelRow>, words: &[Word]) -> String {
     let word = |word: &Word| {
         let begins = if word.is_beginning { "*" } else { "" };

@@ -1,6 +1,6 @@
-//! The one thread that writes. Requests wait in a bounded queue per app; the thread takes them into a group,
-//! those first whose app's took the least time, runs each under a savepoint, commits the group with one
-//! fsync, and answers each.
+//! The single writer thread. Requests wait in a bounded queue per app. The thread takes them into a group, those of the
+//! app that has used the least time first, runs each under a savepoint, commits the group with one fsync, and replies
+//! to each.
 
 use std::{
     collections::VecDeque,
@@ -22,25 +22,25 @@ use crate::{
     turns::Turns,
 };
 
-/// After a group of so many requests the thread waits a moment for the next to become about as large:
-/// less than the fsync that this saves.
+/// After a group of at least this many requests, the thread waits briefly for the next group to become about as large.
+/// The wait is shorter than the fsync that it saves.
 const GATHER_FROM: usize = 8;
 const GATHER_STEP: Duration = Duration::from_micros(50);
 const GATHER_STEPS: usize = 3;
 
-/// By which requests and groups are timed.
+/// The clock that times requests and groups.
 pub(crate) type Now = Box<dyn Fn() -> Instant + Send>;
 
-/// The writer's bounds.
+/// The writer's limits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Requests that wait for each app.
+    /// Requests of each app that may be unanswered.
     pub(crate) queue: usize,
-    /// How long a group goes on taking requests.
+    /// How long a group runs requests before it commits.
     pub(crate) group_time: Duration,
 }
 
-/// The way to the writing thread.
+/// The handle of the writer thread.
 pub(crate) struct Writer {
     queues: Arc<Queues>,
 }
@@ -54,7 +54,7 @@ struct Queues {
 #[derive(Default)]
 struct State {
     waiting: [VecDeque<Box<dyn Job>>; App::COUNT],
-    /// Requests that the thread has taken out of `waiting` and not answered; they count as waiting.
+    /// Requests that the thread has taken out of `waiting` and not answered; they count against the limit.
     taken: [usize; App::COUNT],
     closed: bool,
 }
@@ -69,7 +69,7 @@ impl State {
 }
 
 impl Writer {
-    /// Starts the thread. It ends once it is closed and has answered everything; `alive` goes with it.
+    /// Starts the thread. It ends once it is closed and has answered every request; `alive` is dropped then.
     pub(crate) fn start<A: Send + 'static>(
         connection: Connection,
         limits: Limits,
@@ -88,8 +88,8 @@ impl Writer {
         Ok(Self { queues })
     }
 
-    /// Runs `work` in one of the next groups. `Ok` means that it is committed and on the disk. An `Err`
-    /// of `work` undoes what it wrote, and nothing else.
+    /// Runs `work` in one of the next groups. `Ok` means that it is committed and synced to disk. An `Err` of `work`
+    /// rolls back its own writes only.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         app: App,
@@ -100,19 +100,19 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
     }
 
-    /// Has `job` run in one of the next groups, and answered when that is committed.
+    /// Queues `job` for one of the next groups; it replies after the commit.
     pub(crate) fn submit(&self, app: App, job: Box<dyn Job>) -> Result<()> {
         self.queues.push(app, job)
     }
 
-    /// How many requests of an app are not answered.
+    /// Returns how many requests of an app are unanswered.
     #[cfg(test)]
     pub(crate) fn waiting(&self, app: App) -> usize {
         let state = self.queues.state.lock();
         state.waiting[app as usize].len() + state.taken[app as usize]
     }
 
-    /// Takes no more requests; those that wait are still done.
+    /// Refuses new requests; queued ones are still done.
     pub(crate) fn close(&self) {
         self.queues.close();
     }
@@ -139,7 +139,7 @@ impl Queues {
     }
 }
 
-/// Refuses further requests and drops those that wait, however the thread ends.
+/// Refuses further requests and drops queued ones when the thread ends, also by a panic.
 struct CloseOnDrop(Arc<Queues>);
 
 impl Drop for CloseOnDrop {
@@ -152,7 +152,7 @@ impl Drop for CloseOnDrop {
     }
 }
 
-/// The writing thread's own.
+/// The state of the writer thread.
 struct Groups {
     connection: Connection,
     queues: Arc<Queues>,
@@ -180,8 +180,8 @@ impl Groups {
         }
     }
 
-    /// Takes more, after a moment in which those who were answered last may ask again: their next
-    /// requests share an fsync instead of following it.
+    /// Takes more requests after a short wait, in which the callers answered last may send their next request: it then
+    /// shares this fsync instead of needing another.
     fn gather(&mut self, last: usize) {
         if last < GATHER_FROM {
             return;
@@ -196,8 +196,7 @@ impl Groups {
         }
     }
 
-    /// Takes what waits, after waiting until something does; false once there is nothing and will be
-    /// nothing.
+    /// Waits for requests and takes all of them; returns false once the queues are closed and empty.
     fn take(&mut self) -> bool {
         let mut state = self.queues.state.lock();
         loop {
@@ -212,8 +211,8 @@ impl Groups {
         }
     }
 
-    /// Runs requests until the group's time is up or none is left, and commits. The jobs that ran share the
-    /// outcome; if the group fails, those that did not run stay for the next.
+    /// Runs requests until the group's time is up or none is left, and commits. The jobs that ran share the outcome; if
+    /// the group fails, those that did not run stay for the next group.
     fn group(&mut self) -> (Vec<Box<dyn Job>>, Result<(), Shared>) {
         let mut done = Vec::with_capacity(self.taken.iter().map(VecDeque::len).sum());
         let (begun, group_time) = ((self.now)(), self.queues.limits.group_time);
@@ -224,7 +223,7 @@ impl Groups {
         while (self.now)().duration_since(begun) < group_time
             && let Some(app) = self.turns.next(&self.taken)
         {
-            // What probably takes long has a group of its own: others are answered before it.
+            // A request that probably takes long runs in a group of its own, after the others have been answered.
             if !done.is_empty() && self.turns.last(app) >= group_time {
                 break;
             }
@@ -250,8 +249,8 @@ impl Groups {
         }
     }
 
-    /// Runs one request under a savepoint; fails if that ended the whole group's transaction. The first needs
-    /// none, for which the database would keep a copy of every page that it changes: it is undone with the transaction.
+    /// Runs one request under a savepoint; fails if the request ended the group's transaction. The first request is
+    /// rolled back with the transaction instead, because a savepoint costs a copy of every page that changes.
     fn run_one(&self, job: &mut dyn Job, is_first: bool) -> Result<(), Shared> {
         loop {
             if !is_first {
@@ -269,9 +268,9 @@ impl Groups {
     }
 
     fn undo(&self, is_first: bool) -> Result<(), Shared> {
-        // A full disk or a failed read makes SQLite end the transaction by itself.
+        // SQLite rolls back the transaction by itself when the disk is full or a read fails.
         if self.connection.is_autocommit() {
-            return Err(Shared::because("the database ended the transaction"));
+            return Err(Shared::because("the database rolled back the transaction"));
         }
         let undo = if is_first {
             ["ROLLBACK", "BEGIN IMMEDIATE"]

@@ -100,14 +100,14 @@ fn a_database_that_is_not_lodges_is_refused_and_unchanged() {
         .database()
         .execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (5)")
         .unwrap();
-    refused(&lodge.run(&SERVE), 1, &["not a database of Lodge's"]);
+    refused(&lodge.run(&SERVE), 1, &["not a Lodge database"]);
     let theirs: i64 = lodge.query("SELECT a FROM theirs");
     assert_eq!(theirs, 5);
     let lodge = Lodge::new();
     std::fs::create_dir(lodge.data()).unwrap();
     std::fs::write(lodge.data().join("lodge.db"), "this is no database at all".repeat(100))
         .unwrap();
-    refused(&lodge.run(&SERVE), 1, &["not a database of Lodge's"]);
+    refused(&lodge.run(&SERVE), 1, &["not a Lodge database"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Making, changing and deleting accounts.
+//! Creates, changes and deletes accounts.
 
 use lodge_domain::accounts::{
     Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount, PictureId, Role,
@@ -19,7 +19,7 @@ use crate::{
 statements! {
     ADD = same("INSERT INTO accounts (username, nickname, email, role, password, epoch, created_at) \
         VALUES (?, ?, ?, ?, ?, 1, ?)");
-    /// The row that every change of an account and of what belongs to it locks first.
+    /// Locks the account's row: the first statement of every change of an account or of rows that belong to it.
     STANDING = for_update!("SELECT epoch, picture, role FROM accounts WHERE id = ? AND deleted_at IS NULL");
     SET_NICKNAME = same("UPDATE accounts SET nickname = nullif(?, username) WHERE id = ?");
     SET_EMAIL = same("UPDATE accounts SET email = ? WHERE id = ?");
@@ -32,7 +32,7 @@ statements! {
     END_SESSIONS = same("DELETE FROM sessions WHERE account = ? AND id <> ?");
     KEEP_SESSION = same("UPDATE sessions SET epoch = ? WHERE account = ? AND id = ? AND epoch = ?");
     UNLINK_ALL = same("DELETE FROM identities WHERE account = ?");
-    /// What is left of a deleted account keeps its name from others.
+    /// The row of a deleted account stays, so that its name remains reserved.
     BURY = same("UPDATE accounts SET nickname = NULL, email = NULL, role = 0, password = NULL, reset = NULL, \
         reset_until = NULL, epoch = epoch + 1, banned_at = NULL, picture = NULL, deleted_at = ? \
         WHERE id = ? AND deleted_at IS NULL");
@@ -40,14 +40,14 @@ statements! {
 
 const NO_SESSION: [u8; 16] = [0; 16];
 
-/// Makes an account, if its name is free.
+/// Creates an account; `None` if its name is taken.
 pub(super) fn add(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<Account>, Failure> {
     let Some(id) = insert(tx, new)? else { return Ok(None) };
     events::note_own(tx, id, EventKind::SignedUp, new.created_at)?;
     get(tx, id)
 }
 
-/// Adds the row; `None` if its name is taken.
+/// Inserts the row; `None` if the name is taken.
 pub(super) fn insert(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<AccountId>, Failure> {
     let NewAccount { username, nickname, email, role, password, created_at } = new;
     let values = values![
@@ -61,7 +61,7 @@ pub(super) fn insert(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<Account
     Ok(tx.insert(&ADD, values)?.map(AccountId))
 }
 
-/// Changes an account, ends its sessions, and notes what happened.
+/// Changes an account, ends its sessions, and records the event. `None` if a precondition of the change fails.
 pub(super) fn change(
     tx: &mut dyn Tx,
     change: &AccountChange,
@@ -88,7 +88,7 @@ pub(super) fn change(
     get(tx, id)
 }
 
-/// Writes the columns that a change names.
+/// Updates the columns that a change names.
 fn set(tx: &mut dyn Tx, id: AccountId, change: &AccountChange) -> Result<(), Failure> {
     let AccountChange { nickname, email, role, banned_at, password, reset, picture, .. } = change;
     let mut set = |statement, value: Value<'_>| tx.execute(statement, &[value, id.0.into()]);
@@ -117,7 +117,7 @@ fn set(tx: &mut dyn Tx, id: AccountId, change: &AccountChange) -> Result<(), Fai
     Ok(())
 }
 
-/// Begins a new epoch, in which only the session that is to stay opens anything.
+/// Begins a new epoch, in which only the session excepted by `ending` stays valid.
 pub(super) fn end(
     tx: &mut dyn Tx,
     id: AccountId,
@@ -133,7 +133,7 @@ pub(super) fn end(
     tx.execute(&END_SESSIONS, values![id.0, &kept]).map(drop)
 }
 
-/// Deletes an account; its name stays for a while.
+/// Deletes an account; its name stays reserved for [`super::NAME_RESERVED`].
 pub(super) fn remove(tx: &mut dyn Tx, event: &Event) -> Result<Option<Account>, Failure> {
     let id = event.account;
     if standing(tx, id)?.is_none() {
@@ -147,7 +147,7 @@ pub(super) fn remove(tx: &mut dyn Tx, event: &Event) -> Result<Option<Account>, 
     Ok(account)
 }
 
-/// What a change of an account may rest on.
+/// The columns on which the preconditions of a change depend.
 pub(super) struct Standing {
     epoch: u32,
     picture: Option<PictureId>,
@@ -162,8 +162,8 @@ impl Standing {
     }
 }
 
-/// Reads what a change may rest on and locks the account: no other change of it, or of what belongs to
-/// it, comes between this and the commit.
+/// Reads the preconditions of a change and locks the account until the commit against other changes of it and of
+/// rows that belong to it. `None` if there is no such account.
 pub(super) fn standing(tx: &mut dyn Tx, id: AccountId) -> Result<Option<Standing>, Failure> {
     tx.one(&STANDING, values![id.0], |row| {
         Ok(Standing {

@@ -1,4 +1,4 @@
-//! What happened to accounts.
+//! The event log of accounts.
 
 use jiff::Timestamp;
 use lodge_domain::{
@@ -15,23 +15,23 @@ use crate::{
 
 statements! {
     NOTE = same("INSERT INTO account_events (account, at, kind, did) VALUES (?, ?, ?, ?)");
-    /// The oldest of the events of an account that are kept.
+    /// The oldest event of an account that is retained.
     OLDEST_KEPT = same("SELECT row FROM account_events WHERE account = ? ORDER BY row DESC LIMIT 1 OFFSET ?");
     TRIM = same("DELETE FROM account_events WHERE account = ? AND row <= ?");
     LIST = same("SELECT account, at, kind, did FROM account_events WHERE account = ? ORDER BY row DESC LIMIT ?");
 }
 
-/// Events of one account that are kept, and a few more.
+/// Events of one account that are retained; trimming is lazy, so there may be a few more.
 pub const EVENTS_OF_ONE_KEPT: usize = 1_000;
 
-/// Of how many events one trims those of its account.
+/// One event in this many trims the events of its account.
 pub const EVENTS_TRIMMED_EVERY: usize = 64;
 
-/// Notes what happens in this very transaction, and tells the feed of it.
+/// Records an event in this transaction, and appends it to the feed if cached sessions may be stale after it.
 pub(super) fn note(tx: &mut dyn Tx, event: &Event) -> Result<(), Failure> {
     let Event { account, at, kind, by } = event;
     let row = tx.insert(&NOTE, values![account.0, *at, kind.name(), did(*by)])?;
-    // Now and then, so that the events of one account do not fill the disk.
+    // Bounds the events of one account on disk.
     if row.is_some_and(|row| row.unsigned_abs() % EVENTS_TRIMMED_EVERY as u64 == 0) {
         let oldest =
             tx.one(&OLDEST_KEPT, values![account.0, EVENTS_OF_ONE_KEPT], |row| row.get::<i64>(0))?;
@@ -42,7 +42,7 @@ pub(super) fn note(tx: &mut dyn Tx, event: &Event) -> Result<(), Failure> {
     if begins(*kind) { Ok(()) } else { feed::tell(tx, *account, *at) }
 }
 
-/// The owner's own doing.
+/// Records an event that the owner of the account caused.
 pub(super) fn note_own(
     tx: &mut dyn Tx,
     account: AccountId,
@@ -52,20 +52,20 @@ pub(super) fn note_own(
     note(tx, &Event { account, at, kind, by: Actor::Owner })
 }
 
-/// Whether it leaves everything as it was that is remembered of a session.
+/// Whether an event leaves cached sessions valid.
 fn begins(kind: EventKind) -> bool {
     use EventKind::{Linked, SignedIn, SignedInByProvider, SignedUp};
     matches!(kind, SignedUp | SignedIn | SignedInByProvider | Linked)
 }
 
-/// What happened to an account, newest first.
+/// Returns the events of an account, newest first.
 pub(super) fn of(tx: &mut dyn Tx, account: AccountId, limit: usize) -> Result<Vec<Event>, Failure> {
     tx.all(&LIST, values![account.0, limit], read)
 }
 
 fn read(row: Row<'_>) -> Result<Event, Failure> {
     let kind: String = row.get(2)?;
-    let unknown = || Error::internal(format!("{kind} is no kind of event"));
+    let unknown = || Error::internal(format!("unknown kind of account event: {kind}"));
     Ok(Event {
         account: AccountId(row.get(0)?),
         at: row.get(1)?,
@@ -74,7 +74,7 @@ fn read(row: Row<'_>) -> Result<Event, Failure> {
     })
 }
 
-/// Numbers of accounts begin at 1.
+/// The column `did` of an event that the operator caused; account numbers begin at 1.
 const OPERATOR: i64 = 0;
 
 fn did(actor: Actor) -> Option<i64> {

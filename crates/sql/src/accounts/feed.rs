@@ -1,8 +1,8 @@
-//! The feed of accounts whose sessions, as they are remembered anywhere, may not be so any more.
+//! The change feed of accounts: names accounts whose cached sessions may be stale.
 //!
-//! One row numbers the entries, and is locked from the number to the commit: so the order of numbers is
-//! the order of commits, and a reader that has read up to a number never misses a smaller one. A number that a
-//! database draws by itself has no such order.
+//! One row numbers the entries, and is locked from the numbering to the commit. So the order of numbers is the order
+//! of commits, and a reader that has read up to a number never misses a smaller one. An auto-increment number has no
+//! such order.
 
 use jiff::Timestamp;
 use lodge_domain::{
@@ -25,10 +25,10 @@ statements! {
     SINCE = same("SELECT number, account FROM account_feed WHERE number > ? ORDER BY number LIMIT ?");
 }
 
-/// Entries that one look at the feed reads.
+/// Entries that one poll of the feed reads.
 const A_LOOK: i64 = 1_000;
 
-/// Tells of an account in this very transaction.
+/// Appends an entry for the account, in this transaction.
 pub(super) fn tell(tx: &mut dyn Tx, account: AccountId, at: Timestamp) -> Result<(), Failure> {
     let numbered = tx.execute(&NEXT, values![])?;
     let told = tx.execute(&TELL, values![account.0, at])?;
@@ -38,7 +38,7 @@ pub(super) fn tell(tx: &mut dyn Tx, account: AccountId, at: Timestamp) -> Result
     Ok(())
 }
 
-/// The accounts that the feed has told of since a place in it.
+/// Returns the accounts that have entries in the feed after a position.
 pub(super) fn changed_since(
     tx: &mut dyn Tx,
     feed: Uuid,
@@ -51,13 +51,13 @@ pub(super) fn changed_since(
     let read = |row: crate::Row<'_>| Ok((row.get::<i64>(0)?, AccountId(row.get(1)?)));
     let told = tx.all(&SINCE, values![place.at, A_LOOK], read)?;
     let (Some((first, _)), Some((last, _))) = (told.first(), told.last()) else {
-        // Past the end, or what came since is removed.
+        // The position is past the end, or the entries after it have been removed.
         if place.at != latest(tx)? {
             return from_now_on(tx, feed, true);
         }
         return Ok(Changed { accounts: Vec::new(), place, more: false, begins_anew: false });
     };
-    // Numbers have no gaps: what is missing is removed.
+    // Numbers have no gaps, so a missing entry has been removed.
     if *first != place.at + 1 {
         return from_now_on(tx, feed, true);
     }

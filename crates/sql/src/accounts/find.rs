@@ -1,4 +1,4 @@
-//! Lookups of one account.
+//! Lookups of a single account.
 
 use lodge_domain::accounts::{Account, AccountId};
 
@@ -16,10 +16,10 @@ statements! {
         WHERE a.id = ? AND a.deleted_at IS NULL"));
 }
 
-/// The lookup by a name, as a sign-in makes it.
+/// The lookup by username that a sign-in runs.
 pub static FIND_BY_NAME: &Statement = &BY_NAME;
 
-/// The account of that number.
+/// Returns the account with this id; `None` also if it is deleted.
 pub(super) fn get(tx: &mut dyn Tx, id: AccountId) -> Result<Option<Account>, Failure> {
     let found = tx.one(&BY_ID, values![id.0], read_with_credential)?;
     Ok(found.map(|(account, _)| account))

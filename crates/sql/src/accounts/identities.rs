@@ -1,4 +1,4 @@
-//! Which identities open which accounts, and tickets.
+//! Identities of sign-in providers that are linked to accounts, and sign-up tickets.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
     tx::values,
 };
 
-/// Tickets that are kept.
+/// Sign-up tickets that are stored; the oldest beyond this number are dropped.
 pub const TICKETS_MAX: i64 = 10_000;
 
 statements! {
@@ -41,7 +41,7 @@ statements! {
     USE_UP = same("DELETE FROM tickets WHERE digest = ?");
 }
 
-/// The identities of a database.
+/// The [`IdentityStore`] of a database.
 pub struct SqlIdentities<D>(pub Arc<D>);
 
 #[async_trait]
@@ -153,8 +153,8 @@ fn redeem(tx: &mut dyn Tx, ticket: TicketDigest, new: &NewAccount) -> Result<Red
         by: lodge_domain::accounts::Actor::Owner,
     };
     if !add(tx, &identity, account.id, &event)? {
-        // The account goes with the transaction, and the identity is known when it runs again.
-        return Err(Failure::Deadlock("the identity was linked at the same time".into()));
+        // The rollback removes the account; when the transaction runs again, it finds the identity.
+        return Err(Failure::Deadlock("another transaction linked the identity".into()));
     }
     tx.execute(&USE_UP, values![&ticket.0])?;
     events::note(tx, &event)?;
@@ -166,7 +166,7 @@ fn owner(tx: &mut dyn Tx, identity: &Identity) -> Result<Option<AccountId>, Fail
     tx.one(&OWNER, values![&identity.issuer, &identity.subject], read)
 }
 
-/// False if the identity is linked already.
+/// Links the identity; returns false if it is already linked.
 fn add(
     tx: &mut dyn Tx,
     Identity { issuer, subject }: &Identity,

@@ -1,4 +1,4 @@
-//! How long the accounts' stores take, waits included.
+//! Latency histograms of the account stores, queueing included.
 
 use std::time::Instant;
 
@@ -6,14 +6,14 @@ use lodge_domain::Result;
 
 use crate::{App, Database, Failure, Reads, Tx};
 
-/// Of a read.
+/// Seconds of a read.
 const READ: &str = "lodge_accounts_store_read_seconds";
-/// Of a write, its commit included.
+/// Seconds of a write, commit included.
 const WRITE: &str = "lodge_accounts_store_write_seconds";
-/// Of a session that begins, its commit included.
+/// Seconds of the start of a session, commit included.
 const TOKEN_UPDATE: &str = "lodge_accounts_token_update_seconds";
 
-/// Reads a few rows, by a key.
+/// Reads a few rows by key.
 pub(super) async fn read<T: Send + 'static>(
     database: &impl Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
@@ -21,7 +21,7 @@ pub(super) async fn read<T: Send + 'static>(
     timed(READ, database.read(App::Accounts, Reads::Few, work)).await
 }
 
-/// Reads what may be many rows.
+/// Reads possibly many rows.
 pub(super) async fn scan<T: Send + 'static>(
     database: &impl Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
@@ -29,7 +29,7 @@ pub(super) async fn scan<T: Send + 'static>(
     timed(READ, database.read(App::Accounts, Reads::Many, work)).await
 }
 
-/// Writes.
+/// Runs a write transaction.
 pub(super) async fn write<T: Send + 'static>(
     database: &impl Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
@@ -37,7 +37,7 @@ pub(super) async fn write<T: Send + 'static>(
     timed(WRITE, database.write(App::Accounts, work)).await
 }
 
-/// Writes what a token opens.
+/// Writes a session, which also counts in [`TOKEN_UPDATE`].
 pub(super) async fn update_token<T: Send + 'static>(
     database: &impl Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The accounts' stores.
+//! The stores of accounts, sessions and identities.
 
 mod change;
 mod events;
@@ -41,13 +41,13 @@ use crate::{
 };
 
 statements! {
-    /// The names between two, of which the second is past all that begin with a prefix.
+    /// A page of accounts by username; the third parameter is past all names with the prefix.
     LIST = same(concat!("SELECT ", columns!(), " FROM accounts a WHERE a.username > ? AND a.username >= ? \
         AND a.username < ? AND a.deleted_at IS NULL ORDER BY a.username LIMIT ?"));
     PICTURED = same("SELECT 1 FROM accounts WHERE picture = ?");
 }
 
-/// Every statement of the accounts.
+/// Returns every statement of the account stores.
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
     [
         STATEMENTS,
@@ -64,7 +64,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
     .copied()
 }
 
-/// An account that was made, or whose name was taken, as it stands among outcomes.
+/// Stored outcome of a sign-up: the new account, or `None` if the name was taken.
 static SIGNED_UP: Form<Option<Account>, Outcome> = Form {
     app: App::Accounts,
     wrap: |made| made.map_or(Outcome::Taken, |account| Outcome::SignedUp(account.id)),
@@ -74,7 +74,7 @@ static SIGNED_UP: Form<Option<Account>, Outcome> = Form {
     },
 };
 
-/// The accounts of a database.
+/// The [`AccountStore`] of a database.
 pub struct SqlAccounts<D>(pub Arc<D>);
 
 #[async_trait]

@@ -8,7 +8,7 @@ use lodge_domain::{
 
 use crate::{Failure, Row};
 
-/// The columns that [`read`] takes, in its order.
+/// The columns that [`read`] reads, in order.
 macro_rules! columns {
     () => {
         "a.id, a.username, a.nickname, a.email, a.role, a.password IS NOT NULL, \
@@ -16,7 +16,7 @@ macro_rules! columns {
     };
 }
 
-/// What proves whose an account is, in the columns after [`columns`].
+/// The credentials of an account, in the columns after [`columns`].
 macro_rules! credential {
     () => {
         "a.password, a.reset, a.reset_until"
@@ -24,7 +24,7 @@ macro_rules! credential {
 }
 pub(super) use {columns, credential};
 
-/// How many [`columns`] are.
+/// The number of [`columns`].
 const COUNT: usize = 10;
 
 /// Reads [`columns`], the first of which is at `first`.
@@ -54,7 +54,7 @@ pub(super) fn read_with_credential(row: Row<'_>) -> Result<(Account, Credential)
     Ok((read(row, 0)?, Credential { password, reset }))
 }
 
-/// A role's number in the column.
+/// Returns the number that stores a role.
 pub fn role_number(role: Role) -> u8 {
     match role {
         Role::Member => 0,
@@ -63,18 +63,18 @@ pub fn role_number(role: Role) -> u8 {
     }
 }
 
-/// The role of that number.
+/// Returns the role that a number stores.
 ///
 /// # Errors
 ///
-/// [`Error::Internal`] if there is none.
+/// [`Error::Internal`] if no role has the number.
 pub fn role(number: i64) -> Result<Role, Failure> {
     let of_number = |role: &Role| i64::from(role_number(*role)) == number;
     let role = Role::ALL.into_iter().find(of_number);
-    role.ok_or_else(|| Error::internal(format!("{number} is no role")).into())
+    role.ok_or_else(|| Error::internal(format!("unknown role number {number}")).into())
 }
 
-/// What is kept of a nickname: nothing, if it is the name.
+/// The nickname to store: `None` if it equals the username.
 pub(super) fn kept_nickname<'a>(nickname: &'a Nickname, username: &Username) -> Option<&'a str> {
     Some(nickname.as_str()).filter(|nickname| *nickname != username.as_str())
 }

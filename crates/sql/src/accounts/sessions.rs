@@ -1,4 +1,4 @@
-//! The sessions' store.
+//! The session store.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::{
     tx::values,
 };
 
-/// Sessions that an account has at most; past that the oldest ends.
+/// Sessions of one account; beyond this the oldest ends.
 const SESSIONS_MAX: i64 = 100;
 
-/// What holds of a session `x` of the account `a` that opens something; the time of now comes after it.
+/// The condition under which session `x` of account `a` is valid; the current time follows as a parameter.
 macro_rules! is_live {
     () => {
         "a.epoch = x.epoch AND a.banned_at IS NULL AND a.deleted_at IS NULL AND x.expires_at > "
@@ -45,7 +45,7 @@ statements! {
     BEGIN = same("INSERT INTO sessions (digest, id, account, epoch, created_at, expires_at, agent) \
         SELECT ?, ?, id, epoch, ?, ?, ? FROM accounts \
         WHERE id = ? AND epoch = ? AND banned_at IS NULL AND deleted_at IS NULL");
-    /// The newest of the sessions that are too many.
+    /// The newest session beyond the limit.
     TOO_MANY = same("SELECT id FROM sessions WHERE account = ? ORDER BY id DESC LIMIT 1 OFFSET ?");
     END_OLDEST = same("DELETE FROM sessions WHERE account = ? AND id <= ?");
     END = same("DELETE FROM sessions WHERE account = ? AND id = ?");
@@ -57,15 +57,15 @@ statements! {
         WHERE x.account = ? AND x.expires_at > ? AND a.epoch = x.epoch ORDER BY x.id DESC LIMIT ?"));
 }
 
-/// The sessions of a database.
+/// The [`SessionStore`] of a database.
 pub struct SqlSessions<D> {
     database: Arc<D>,
     feed: Uuid,
 }
 
 impl<D> SqlSessions<D> {
-    /// The sessions, whose feed of changes is called `feed`: another name wherever the database may have
-    /// been replaced by an older copy of it.
+    /// Returns the store. `feed` identifies the change feed; it must be a new id whenever the database may have been
+    /// replaced by an older copy.
     pub fn new(database: Arc<D>, feed: Uuid) -> Self {
         Self { database, feed }
     }
@@ -91,7 +91,7 @@ impl<D: Database> SessionStore for SqlSessions<D> {
     async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed> {
         let feed = self.feed;
         let changed = move |tx: &mut dyn Tx| feed::changed_since(tx, feed, place);
-        // Not measured: it is asked for all the time, and by no request.
+        // Not measured: this is polled continuously, not called by requests.
         self.database.read(App::Accounts, Reads::Few, changed).await
     }
 
@@ -112,13 +112,13 @@ fn begin(tx: &mut dyn Tx, new: &NewSession) -> Result<bool, Failure> {
     let read = |row: Row<'_>| row.get::<[u8; 16]>(0);
     if let Some(oldest) = tx.one(&TOO_MANY, values![account.0, SESSIONS_MAX], read)? {
         tx.execute(&END_OLDEST, values![account.0, &oldest])?;
-        // It may be remembered somewhere.
+        // A process may have it cached.
         events::note_own(tx, *account, EventKind::SignedOut, *created_at)?;
     }
     Ok(true)
 }
 
-/// Whether an account has this session, and it opens something at `now`.
+/// Whether the session belongs to the account and is valid at `now`.
 pub(super) fn is_live(
     tx: &mut dyn Tx,
     account: AccountId,

@@ -1,4 +1,4 @@
-//! Removes expired rows of accounts, a few at a time.
+//! Removes expired rows of the account tables in bounded steps.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,17 +8,17 @@ use crate::{
     tx::values,
 };
 
-/// Rows of each kind that one call removes.
+/// Rows per table that one call removes.
 const ROWS_A_CALL: i64 = 1_000;
 
 /// How long the name of a deleted account stays reserved.
 pub const NAME_RESERVED: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// How long it is known what happened to an account.
+/// How long the events of an account are retained.
 pub const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(365 * 24);
 
-/// How long the feed tells of a change: as long as the events, because what apps keep of accounts is
-/// brought up to date by it, however long they were not running.
+/// How long feed entries are retained: as long as events, because apps update their copies of account data from
+/// the feed even after a long stop.
 const FEED_KEPT: SignedDuration = EVENTS_KEPT;
 
 statements! {
@@ -36,7 +36,7 @@ statements! {
             (SELECT row FROM tickets WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
         "DELETE FROM tickets WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
     );
-    /// Rows come in the order of time, but for a clock that was put back.
+    /// Row order is time order, except after a clock was set back.
     EVENTS = pair(
         "DELETE FROM account_events WHERE at <= ? AND row IN \
             (SELECT row FROM account_events WHERE row > 0 ORDER BY row LIMIT ?)",
@@ -49,7 +49,7 @@ statements! {
     );
 }
 
-/// Removes some rows; how many, and whether there are more.
+/// Removes a bounded number of expired rows. Returns how many, and whether more may be left.
 pub fn tidy(tx: &mut dyn Tx, now: Timestamp) -> Result<(u64, bool), Failure> {
     let ago = |age| now.saturating_sub(age).unwrap_or(Timestamp::MIN);
     let (mut rows, mut more) = (0, false);

@@ -26,7 +26,7 @@ statements! {
         WHERE channel = ? AND target_origin = ? AND target_seq = ? AND kind = 2");
 }
 
-/// Does what the actor wishes, if they may; nothing if it is so already.
+/// Authorizes and applies an action; `None` if it would change nothing.
 pub(super) fn amend(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,

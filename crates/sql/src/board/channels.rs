@@ -1,4 +1,4 @@
-//! Channels.
+//! The channel store.
 
 use async_trait::async_trait;
 use lodge_domain::{
@@ -64,7 +64,7 @@ fn create(tx: &mut dyn Tx, channel: &Channel) -> Result<(Channel, bool), Failure
     }
     let count = tx.one(&COUNT, values![], |row| row.get::<u64>(0))?.unwrap_or(0);
     if count >= CHANNELS_MAX as u64 {
-        return Err(Error::conflict("there are as many channels as there may be").into());
+        return Err(Error::conflict("the board already has the maximum number of channels").into());
     }
     let Channel { slug, topic, slow_mode_s, is_archived, created_at } = channel;
     let values = values![slug.as_str(), topic.as_str(), *slow_mode_s, *created_at, *is_archived];
@@ -72,12 +72,12 @@ fn create(tx: &mut dyn Tx, channel: &Channel) -> Result<(Channel, bool), Failure
     Ok((channel.clone(), true))
 }
 
-/// Every channel with its row, the lobby first, then by name.
+/// Returns every channel with its row, the lobby first, then by slug.
 pub(super) fn all(tx: &mut dyn Tx) -> Result<Vec<(ChannelRow, Channel)>, Failure> {
     tx.all(&ALL, values![], read)
 }
 
-/// A channel and its row.
+/// Returns a channel and its row.
 pub(super) fn find(tx: &mut dyn Tx, slug: &Slug) -> Result<Option<(ChannelRow, Channel)>, Failure> {
     tx.one(&ONE, values![slug.as_str()], read)
 }

@@ -1,4 +1,4 @@
-//! What happened in a channel, by cursor.
+//! Pages of a channel's events by cursor.
 
 use lodge_domain::board::{Cursor, Event, EventsPage, Reach, Slug};
 
@@ -14,13 +14,13 @@ use crate::{
 };
 
 statements! {
-    /// The events of an origin after a number.
+    /// The events of an origin after a seq.
     AFTER = same(select_events!("WHERE e.channel = ? AND e.origin = ? AND e.seq > ? ORDER BY e.seq LIMIT ?"));
-    /// The last events of an origin up to a number.
+    /// The last events of an origin up to a seq.
     UP_TO = same(select_events!("WHERE e.channel = ? AND e.origin = ? AND e.seq <= ? ORDER BY e.seq DESC LIMIT ?"));
 }
 
-/// A page of events.
+/// Returns a page of events, merged over all origins.
 pub(super) fn page(
     tx: &mut dyn Tx,
     slug: &Slug,
@@ -48,7 +48,7 @@ pub(super) fn page(
     Ok(EventsPage { start, cursor, ..page })
 }
 
-/// Whether there is anything to read of this origin.
+/// Whether this origin has events for the page.
 fn has_more(standing: &Standing, had: &Cursor, newest: bool) -> bool {
     let last = standing.last.map_or(0, |(seq, _)| seq);
     let seq = had.seq(standing.origin);

@@ -1,4 +1,4 @@
-//! Webhooks, and how far each has been told of its channel.
+//! Webhooks, each with the cursor up to which its receiver has accepted events.
 
 use async_trait::async_trait;
 use lodge_domain::{
@@ -70,7 +70,8 @@ fn add(tx: &mut dyn Tx, new: &NewHook) -> Result<Hook, Failure> {
     tx.guard("hooks", 0)?;
     let count = tx.one(&COUNT, values![], |row| row.get::<u64>(0))?.unwrap_or(0);
     if count >= HOOKS_MAX as u64 {
-        return Err(Error::conflict("there are as many hooks as there may be").into());
+        let full = "the board already has the maximum number of hooks; remove one first";
+        return Err(Error::conflict(full).into());
     }
     let NewHook { channel, url, secret, cursor, created_at } = new.clone();
     let place = cursor.to_string();
@@ -78,7 +79,7 @@ fn add(tx: &mut dyn Tx, new: &NewHook) -> Result<Hook, Failure> {
         &ADD,
         values![channel.as_str(), url.as_str(), secret.reveal(), created_at, &place],
     )?;
-    let id = HookId(added.ok_or_else(|| Error::internal("a hook's number is taken"))?);
+    let id = HookId(added.ok_or_else(|| Error::internal("the id of a new hook is taken"))?);
     Ok(Hook { id, channel, url, created_at, cursor, standing: HookStanding::Well })
 }
 

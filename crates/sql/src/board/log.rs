@@ -1,4 +1,4 @@
-//! What happens on the board.
+//! The event log of the board, and reads of messages.
 
 use async_trait::async_trait;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! Messages, and what became of them.
+//! Queries of messages, their history, and search.
 
 use std::cmp::Reverse;
 
@@ -26,7 +26,7 @@ macro_rules! of_edits {
 
 statements! {
     LAST = same(select_messages!("WHERE m.channel = ? ORDER BY m.at DESC, m.origin DESC, m.seq DESC LIMIT ?"));
-    /// The last before a place.
+    /// The last messages before a position.
     BEFORE = same(select_messages!("WHERE m.channel = ? AND (m.at, m.origin, m.seq) < (?, ?, ?) \
         ORDER BY m.at DESC, m.origin DESC, m.seq DESC LIMIT ?"));
     WRITTEN = same(select_messages!("WHERE m.author = ? AND m.row > ? ORDER BY m.row LIMIT ?"));
@@ -42,10 +42,10 @@ statements! {
     );
 }
 
-/// Those whose rows come in the order of an index.
+/// Statements that must read their rows in the order of an index.
 pub(super) static PAGES: &[&Statement] = &[&LAST, &BEFORE, &WRITTEN];
 
-/// The last messages of a channel, or those before one.
+/// Returns the last messages of a channel, or the last before a given message.
 pub(super) fn page(tx: &mut dyn Tx, query: &MessagesQuery) -> Result<MessagesPage, Failure> {
     let channel = origins::channel(tx, &query.channel)?;
     let standings = origins::standings(tx, channel)?;
@@ -72,7 +72,7 @@ fn without_rows(found: Vec<(i64, Message)>) -> Vec<Message> {
     found.into_iter().map(|(_, message)| message).collect()
 }
 
-/// One message; staff see it also if it is hidden.
+/// Returns one message; staff can read a hidden one.
 pub(super) fn one(
     tx: &mut dyn Tx,
     slug: &Slug,
@@ -85,7 +85,7 @@ pub(super) fn one(
     Ok(found.into_iter().next().map(|(_, message)| message))
 }
 
-/// The message in a row.
+/// Returns the message in a row of `board_messages`.
 pub(super) fn by_row(
     tx: &mut dyn Tx,
     row: i64,
@@ -95,7 +95,7 @@ pub(super) fn by_row(
     Ok(found.into_iter().next().map(|(_, message)| message))
 }
 
-/// What a message that can be read was before.
+/// Returns the former versions of a message, oldest first; none unless it is shown.
 pub(super) fn history(tx: &mut dyn Tx, slug: &Slug, id: EventId) -> Result<Vec<Version>, Failure> {
     let channel = origins::channel(tx, slug)?;
     let first = tx.one(&FIRST, &name(channel, id), |row| {
@@ -107,7 +107,7 @@ pub(super) fn history(tx: &mut dyn Tx, slug: &Slug, id: EventId) -> Result<Vec<V
     let [channel, origin, seq] = name(channel, id);
     let edits = tx.all(&EDITS, values![channel, origin, seq, EDITS_MAX], version)?;
     let mut versions: Vec<_> = [first].into_iter().chain(edits.into_iter().flatten()).collect();
-    // The last is what it says.
+    // The last version is the current text.
     versions.pop();
     Ok(versions)
 }
@@ -117,7 +117,7 @@ fn version(row: Row<'_>) -> Result<Option<Version>, Failure> {
     Ok(row::body(row, 1)?.map(|body| Version { at, body }))
 }
 
-/// Messages that can be read and have all the words, the newest first.
+/// Returns shown messages that contain all the words, newest first.
 pub(super) fn search(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
@@ -133,7 +133,7 @@ pub(super) fn search(
     Ok(messages)
 }
 
-/// What an account wrote, for its owner: also what is hidden from others.
+/// Returns the messages of an author for export to that author, hidden ones included.
 pub(super) fn written_by(
     tx: &mut dyn Tx,
     author: PersonId,

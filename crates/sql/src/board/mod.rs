@@ -1,8 +1,9 @@
-//! The board's stores: a log of events, and what is made of them.
+//! The board's stores: a log of events, and projections of it.
 //!
-//! Events are only added to the log; of a deleted message its texts are erased. Everything else about messages (whether each can be read, which event has its text, its
-//! words, mentions and reactions, and so what is unread) is a projection, which [`record()`] brings up to date in the
-//! transaction that stores an event, whatever the order in which events of several origins arrive.
+//! The log is append-only, except that the texts of a deleted message are erased. The rest of a message's state
+//! (visibility, the event that has its text, words, mentions, reactions, unread counts) is a projection. [`record()`]
+//! updates it in the transaction that stores an event; the result does not depend on the order in which events of
+//! several origins arrive.
 
 mod amend;
 mod channels;
@@ -33,8 +34,8 @@ pub use self::{
 };
 use crate::Statement;
 
-/// Every statement that finds its way by an index. Those that read all channels, origins or hooks, of which there are
-/// a few hundred at most, are left out.
+/// Returns every statement that must use an index. Statements that read all channels, origins or hooks (a few hundred
+/// rows at most) are left out.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
     [
         amend::STATEMENTS,
@@ -57,7 +58,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
     .copied()
 }
 
-/// Those whose rows come in the order of an index.
+/// Returns the statements that must read their rows in the order of an index.
 pub fn pages() -> impl Iterator<Item = &'static Statement> {
     [events::STATEMENTS, messages::PAGES, reports::PAGES].into_iter().flatten().copied()
 }

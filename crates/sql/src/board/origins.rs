@@ -1,4 +1,4 @@
-//! Which origins have written in a channel, and up to which number.
+//! The origins that have written in a channel, with their last event.
 
 use lodge_domain::{
     Error,
@@ -11,12 +11,12 @@ use crate::{
     tx::values,
 };
 
-/// The row of a channel in its table.
+/// The row number of a channel in `board_channels`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelRow(pub(super) i64);
 
 impl ChannelRow {
-    /// Its number.
+    /// Returns the row number.
     pub fn number(self) -> i64 {
         self.0
     }
@@ -29,12 +29,12 @@ statements! {
     LAST = same("SELECT seq, at FROM board_events WHERE channel = ? AND origin = ? ORDER BY seq DESC LIMIT 1");
 }
 
-/// No channel has that slug.
+/// The error for an unknown slug.
 pub(super) fn no_channel() -> Error {
     Error::not_found("there is no such channel")
 }
 
-/// The row of a channel.
+/// Returns the row of a channel.
 ///
 /// # Errors
 ///
@@ -44,15 +44,15 @@ pub fn channel(tx: &mut dyn Tx, slug: &Slug) -> Result<ChannelRow, Failure> {
     Ok(ChannelRow(row.ok_or_else(no_channel)?))
 }
 
-/// An origin in a channel.
+/// The state of an origin in one channel.
 pub(super) struct Standing {
     pub(super) origin: Origin,
     pub(super) is_open: bool,
-    /// Its last event there, if there is one.
+    /// The origin's last event in the channel; `None` if it has written no event there.
     pub(super) last: Option<(u64, Stamp)>,
 }
 
-/// All origins in a channel, in the order in which they began to write in the database.
+/// Returns all origins with their state in a channel, in the order in which they began to write to the database.
 pub(super) fn standings(tx: &mut dyn Tx, channel: ChannelRow) -> Result<Vec<Standing>, Failure> {
     let origins = tx.all(&ORIGINS, values![], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let standing = |(number, is_open): (u32, bool)| {
@@ -65,13 +65,13 @@ pub(super) fn standings(tx: &mut dyn Tx, channel: ChannelRow) -> Result<Vec<Stan
     origins.into_iter().map(standing).collect()
 }
 
-/// The last event of each closed origin in the channel, as cursors fold them.
+/// Returns the last event of each closed origin in the channel; cursors fold these origins.
 pub(super) fn closed(standings: &[Standing]) -> Vec<(Origin, u64)> {
     let closed = standings.iter().filter(|standing| !standing.is_open);
     closed.map(|standing| (standing.origin, standing.last.map_or(0, |(seq, _)| seq))).collect()
 }
 
-/// Everything that has happened in a channel, in full.
+/// Returns the cursor at the end of the channel, unfolded.
 pub(super) fn everything(standings: &[Standing]) -> Cursor {
     let mut cursor = Cursor::default();
     for Standing { origin, last, .. } in standings {
@@ -82,12 +82,13 @@ pub(super) fn everything(standings: &[Standing]) -> Cursor {
     cursor
 }
 
-/// Has the transactions that number events of an origin come one after the other.
+/// Serializes the transactions that number events of an origin.
 pub(super) fn lock(tx: &mut dyn Tx, origin: Origin) -> Result<(), Failure> {
     tx.guard("events of an origin", origin.number().into())
 }
 
-/// The id of the next event, and its time by this clock, which is later than all that is known in the channel.
+/// Returns the id of the next event and its timestamp: `now`, moved forward if needed to be later than every event in
+/// the channel.
 pub fn next(
     tx: &mut dyn Tx,
     channel: ChannelRow,

@@ -1,4 +1,4 @@
-//! Read positions that are noted in memory until they are stored: people who look at a page read on all the time.
+//! Read positions buffered in memory until the next flush: open pages advance them continuously.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use lodge_domain::{
 };
 use parking_lot::Mutex;
 
-/// Notes that wait to be stored.
+/// Pending positions of all members.
 const WAITING_MAX: usize = 20_000;
 
-/// Those of one person: of so many channels as somebody may open while nothing can be stored.
+/// Pending positions of one member: the channels that one can open while the database is unavailable.
 const OF_EACH_MAX: usize = 100;
 
-/// The notes that wait.
+/// The positions that are not stored yet.
 #[derive(Debug, Default)]
 pub(super) struct PendingReads(Mutex<Waiting>);
 
@@ -25,7 +25,7 @@ struct Waiting {
 }
 
 impl PendingReads {
-    /// Notes it; [`Error::Unavailable`] if too many wait.
+    /// Records a position; [`Error::Unavailable`] if too many are pending.
     pub(super) fn note(&self, ReadNote { person, channel, cursor }: ReadNote) -> Result<()> {
         let mut waiting = self.0.lock();
         let Waiting { of, count } = &mut *waiting;
@@ -37,24 +37,24 @@ impl PendingReads {
         });
         if let Some((_, had)) = had {
             let both = had.clone().joined(&cursor);
-            // What names more than a cursor can is of no board.
+            // A cursor that names more origins than fit is not of this board.
             *had = if both.to_string().len() <= CURSOR_BYTES_MAX { both } else { cursor };
             return Ok(());
         }
         if is_full {
-            return Err(Error::unavailable("too many notes of what people have read wait"));
+            return Err(Error::unavailable("too many read positions are waiting to be stored"));
         }
         *count += 1;
         of.entry(person).or_default().push((channel, cursor));
         Ok(())
     }
 
-    /// What somebody has read that is not stored yet.
+    /// Returns the pending positions of a member.
     pub(super) fn of(&self, person: PersonId) -> Vec<(Slug, Cursor)> {
         self.0.lock().of.get(&person).cloned().unwrap_or_default()
     }
 
-    /// All that wait.
+    /// Returns all pending positions.
     pub(super) fn all(&self) -> Vec<ReadNote> {
         let waiting = self.0.lock();
         let of_each = waiting.of.iter().flat_map(|(person, own)| {
@@ -66,7 +66,7 @@ impl PendingReads {
         of_each.collect()
     }
 
-    /// Forgets those that are stored now, unless more was read meanwhile.
+    /// Removes stored positions, except those that have advanced since.
     pub(super) fn forget(&self, stored: &[ReadNote]) {
         let mut waiting = self.0.lock();
         let Waiting { of, count } = &mut *waiting;
@@ -94,20 +94,20 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_reads_on_is_one_note_and_nothing_of_it_is_lost() {
+    fn positions_of_one_channel_are_merged_without_loss() {
         let reads = PendingReads::default();
         for cursor in ["7:3,9:1", "7:5", "9:2"] {
             reads.note(note(1, cursor)).unwrap();
         }
         assert_eq!(reads.all(), [note(1, "7:5,9:2")]);
-        // What is folded is known to the store alone.
+        // Only the store can unfold a folded cursor.
         reads.note(note(1, "0:7,9:4")).unwrap();
         assert_eq!(reads.all(), [note(1, "7:5,9:2"), note(1, "0:7,9:4")]);
         assert_eq!(reads.of(note(2, "").person), []);
     }
 
     #[test]
-    fn what_is_read_while_a_note_is_stored_is_stored_as_well() {
+    fn a_position_that_advances_during_a_flush_stays_pending() {
         let reads = PendingReads::default();
         reads.note(note(1, "7:3")).unwrap();
         reads.note(note(2, "7:3")).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_notes_wait_and_no_more() {
+    fn pending_positions_are_bounded() {
         let reads = PendingReads::default();
         (0..WAITING_MAX).for_each(|person| reads.note(note(person, "7:1")).unwrap());
         let refused = reads.note(note(WAITING_MAX, "7:1"));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_makes_notes_grow_by_cursors_that_no_answer_gave() {
+    fn invented_cursors_do_not_make_pending_positions_grow() {
         let reads = PendingReads::default();
         for origin in 1..1_000 {
             reads.note(note(1, &format!("{}:{}", u32::MAX - origin, i64::MAX))).unwrap();

@@ -1,4 +1,4 @@
-//! The people of the board, and what they are called.
+//! Profiles and bans of the board's members.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ statements! {
         WHERE person = ?");
 }
 
-/// Mentions of one person that are forgotten in one transaction; other writes come in between.
+/// Mentions of one member that one transaction deletes, so that other writes can run in between.
 pub const FORGOTTEN_AT_ONCE: u64 = 1_000;
 
 #[async_trait]
@@ -93,12 +93,12 @@ impl<D: Database> BoardPeople for SqlBoard<D> {
     }
 }
 
-/// Forgets some of the mentions of an account; how many.
+/// Deletes up to [`FORGOTTEN_AT_ONCE`] mentions of an account; returns how many.
 pub fn forget_mentions(tx: &mut dyn Tx, former: AccountId) -> Result<u64, Failure> {
     tx.execute(&FORGET_MENTIONS, values![former.0, FORGOTTEN_AT_ONCE.cast_signed()])
 }
 
-/// Notes what a person is called; says whether that is new.
+/// Saves a member's profile; returns whether it changed.
 pub fn note(tx: &mut dyn Tx, profile: &Profile) -> Result<bool, Failure> {
     let known = one(tx, profile.person)?;
     if known.as_ref().is_some_and(|known| known.profile == *profile) {
@@ -113,12 +113,12 @@ pub fn note(tx: &mut dyn Tx, profile: &Profile) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Whether a person is banned from the board.
+/// Whether a member is banned from the board.
 pub(super) fn is_banned(tx: &mut dyn Tx, person: PersonId) -> Result<bool, Failure> {
     tx.exists(&IS_BANNED, values![person.number()])
 }
 
-/// When a person last wrote in a channel while it was slow, by the clock.
+/// Returns the wall-clock time of a member's last message in a channel, recorded only in slow mode.
 pub(super) fn wrote_at(
     tx: &mut dyn Tx,
     person: PersonId,

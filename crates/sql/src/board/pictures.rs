@@ -1,4 +1,4 @@
-//! The pictures of messages.
+//! Pictures attached to messages.
 
 use async_trait::async_trait;
 use lodge_domain::{

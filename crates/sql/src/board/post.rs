@@ -1,4 +1,4 @@
-//! Writing a message.
+//! Posting a message.
 
 use jiff::Timestamp;
 use lodge_domain::{
@@ -24,7 +24,7 @@ use crate::{
 };
 
 statements! {
-    /// What an author has sent under a client id, the first if it was twice.
+    /// The message that an author has sent under a client id; the first if there are two.
     BEFORE = same("SELECT channel, origin, seq FROM board_messages WHERE author = ? AND client_id = ? \
         ORDER BY at, origin, seq LIMIT 1");
     EXISTS = same("SELECT 1 FROM board_messages WHERE channel = ? AND origin = ? AND seq = ? AND author IS NOT NULL");
@@ -37,7 +37,7 @@ statements! {
     );
 }
 
-/// Stores a message, or finds the one that it is.
+/// Stores a message, or returns the message already stored under its client id.
 pub(super) fn post(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
@@ -71,7 +71,7 @@ pub(super) fn post(
     Ok(Posted::New(Event { id, at, by: by.profile.clone(), what }))
 }
 
-/// What would come of a message: the one that it is, or nothing.
+/// Checks a message without storing it; returns the message already stored under its client id, if any.
 pub(super) fn foresee(
     tx: &mut dyn Tx,
     origin: Origin,
@@ -85,7 +85,7 @@ pub(super) fn foresee(
     })
 }
 
-/// What a message is that may be posted: one that is there, or a new one with its place.
+/// A message that may be posted: one already stored, or a new one with its id and time.
 enum Checked {
     Before(Event),
     New(ChannelRow, Channel, EventId, Stamp),
@@ -115,7 +115,7 @@ fn checked(
     Ok(Checked::New(row, channel, id, at))
 }
 
-/// What may be told of a message that comes again.
+/// Returns the stored event of a repeated message, if the repetition matches it.
 fn posted_before(
     tx: &mut dyn Tx,
     new: &NewMessage,
@@ -130,7 +130,7 @@ fn posted_before(
     Ok(event)
 }
 
-/// What is known of an author who wants to write.
+/// Reads the state of an author that posting depends on.
 fn writer(
     tx: &mut dyn Tx,
     by: &Actor,

@@ -1,4 +1,4 @@
-//! The state of messages, made of the events about them.
+//! The state of messages, projected from the event log.
 
 use lodge_domain::{
     Error,
@@ -38,7 +38,7 @@ statements! {
         picture = ? WHERE channel = ? AND origin = ? AND seq = ?");
     CHANGE = same("UPDATE board_messages SET visibility = ?, edited_at = ?, text_origin = ?, text_seq = ?, \
         hidden_at = ?, hidden_origin = ?, hidden_seq = ? WHERE channel = ? AND origin = ? AND seq = ?");
-    /// The messages that an author has sent under one client id.
+    /// All messages that an author has sent under one client id.
     SENT = same("SELECT channel, origin, seq, at FROM board_messages WHERE author = ? AND client_id = ?");
     ADD_MENTION = same("INSERT INTO board_mentions (username, channel, origin, seq) VALUES (?, ?, ?, ?)");
     REMOVE_MENTION = same("DELETE FROM board_mentions WHERE username = ? AND channel = ? AND origin = ? AND seq = ?");
@@ -49,7 +49,7 @@ statements! {
     CHANGE_REACTION = same("UPDATE board_reactions SET at = ?, event_origin = ?, event_seq = ?, is_removed = ? \
         WHERE channel = ? AND origin = ? AND seq = ? AND sign = ? AND person = ?");
     ERASE = same("UPDATE board_events SET body = NULL, picture = NULL WHERE channel = ? AND origin = ? AND seq = ?");
-    /// `SQLite` would sooner walk through the channel's log than use an index that has not all of the columns.
+    /// Without the hint, `SQLite` prefers a scan of the channel's log to an index that is not covering.
     ERASE_EDITS = pair(
         concat!("UPDATE board_events INDEXED BY board_edits SET body = NULL ", of_edits!()),
         concat!("UPDATE board_events SET body = NULL ", of_edits!()),
@@ -58,15 +58,15 @@ statements! {
     ERASE_REACTIONS = same("DELETE FROM board_reactions WHERE channel = ? AND origin = ? AND seq = ?");
 }
 
-/// The error where a channel has no such message.
+/// The error for a message that the channel does not have.
 pub(super) fn no_message() -> Error {
     Error::not_found("there is no such message in this channel")
 }
 
-/// A message as it is found.
+/// The projected state of a message.
 pub(super) struct Found {
     row: i64,
-    /// Who wrote it; unknown before the message itself has arrived.
+    /// The author's number; `None` before the message itself has arrived.
     pub(super) author: Option<i64>,
     pub(super) body: Option<Body>,
     pub(super) picture: Option<PictureId>,
@@ -74,14 +74,14 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// What it says, if it can be read.
+    /// Returns the text, if the message is shown.
     fn shown(&self) -> Option<&Body> {
         let is_shown = self.author.is_some() && self.state.visibility() == Visibility::Shown;
         self.body.as_ref().filter(|_| is_shown)
     }
 }
 
-/// A message, or what is known of one that has not arrived.
+/// Finds a message, also one that is known only by later events about it.
 pub(super) fn find(
     tx: &mut dyn Tx,
     channel: ChannelRow,
@@ -101,13 +101,13 @@ pub(super) fn find(
     })
 }
 
-/// Three columns that are an event's place; without a time there is none.
+/// Reads an event's sort key from three columns; `None` if the time is NULL.
 fn place(row: Row<'_>, first: usize) -> Result<Option<Place>, Failure> {
     let at = row.get::<Option<i64>>(first)?.map(Stamp::stored);
     Ok(at.zip(event_id(row, first + 1)?))
 }
 
-/// Brings the message that an event is, or is about, up to date.
+/// Updates the state of the message that an event creates or targets.
 pub(super) fn project(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
@@ -122,7 +122,7 @@ pub(super) fn project(
     if let Some(row) = written {
         return show(tx, words, row, event);
     }
-    // A deleted message erases what arrives late, which changes no state.
+    // An event that arrives after the deletion changes no state, but its text must be erased.
     if state != before || state.is_deleted || matches!(event.what, What::Message { .. }) {
         change(tx, words, (channel, id), found.as_ref(), state)?;
     }
@@ -134,8 +134,8 @@ pub(super) fn project(
     Ok(())
 }
 
-/// Writes the columns that only the message itself has, or a row for an event that came before its message. Returns
-/// the row of a message of which nothing was known.
+/// Writes the columns that only the message itself has, or a placeholder row if another event about it came first.
+/// Returns the row of a message that had no row before.
 fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<Option<i64>, Failure> {
     let [channel, origin, seq] = name(event.channel, event.message());
     let What::Message { reply_to, picture, .. } = event.what else {
@@ -170,7 +170,7 @@ fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<Option
     row.map(Some).ok_or_else(|| Error::internal("a message has two rows").into())
 }
 
-/// Adds the words and mentions of a message that no event changes yet.
+/// Adds the words and mentions of a new message that has no earlier event about it.
 fn show(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
@@ -182,7 +182,7 @@ fn show(
     mention(tx, &ADD_MENTION, event.channel, event.id, body)
 }
 
-/// Gives a message its new state, and has its words and mentions be those that can be read in that.
+/// Saves the new state of a message, and updates its words and mentions to the text that is now shown.
 fn change(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
@@ -251,7 +251,7 @@ fn mention(
     Ok(())
 }
 
-/// Of one person's events about one reaction the latest holds.
+/// Stores a reaction event; of one member's events about the same reaction the latest wins.
 fn react(
     tx: &mut dyn Tx,
     event: &Recorded<'_>,
@@ -274,8 +274,8 @@ fn react(
     tx.execute(statement, values).map(drop)
 }
 
-/// Of the messages that an author has sent under one client id, all but the first are as if they were deleted. In one
-/// database there is only one; two that do not know of each other may each take one.
+/// Marks all but the first message that an author has sent under one client id as deleted. One database accepts only
+/// one; two databases that are out of contact may each accept one.
 pub(super) fn delete_repetitions(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,

@@ -1,4 +1,4 @@
-//! How far people have read, and what is unread.
+//! Read positions of members, and unread counts.
 
 use std::sync::Arc;
 
@@ -34,21 +34,21 @@ statements! {
         WHERE username = ? AND channel = ? AND origin = ? AND seq > ? LIMIT ?) AS s");
 }
 
-/// The newest messages of a channel among which those that are unread are counted: of a reader's own, or of hidden
-/// ones, there may be any number.
+/// Newest messages per origin among which unread ones are counted: the reader's own and hidden messages, which do not
+/// count, may be any number.
 const UNREAD_LOOKED_AT: u32 = 1_000;
 
-/// Notes that are stored in one transaction; other writes come in between.
+/// Read positions that one transaction stores, so that other writes can run in between.
 const NOTED_AT_ONCE: usize = 100;
 
-/// Read positions in a database, and those in memory that are not stored yet.
+/// The read positions in a database, with the pending ones in memory.
 pub struct SqlReads<D> {
     database: Arc<D>,
     pending: PendingReads,
 }
 
 impl<D: Database> SqlReads<D> {
-    /// The read positions of `database`, with no note in memory.
+    /// Returns the read positions of `database`, with none pending.
     pub fn new(database: Arc<D>) -> Self {
         Self { database, pending: PendingReads::default() }
     }
@@ -103,7 +103,7 @@ fn of_channel<'p>(
     here.map(|(_, cursor)| cursor.clone())
 }
 
-/// What is stored of a person and a channel; nothing if they were never there.
+/// Returns the stored cursor of a member in a channel; `None` if there is none.
 fn stored(
     tx: &mut dyn Tx,
     person: PersonId,
@@ -117,7 +117,7 @@ fn stored(
 fn store(tx: &mut dyn Tx, note: &ReadNote) -> Result<(), Failure> {
     let ReadNote { person, channel, cursor } = note;
     let Some((channel, _)) = channels::find(tx, channel)? else { return Ok(()) };
-    // The note may have waited while the account was deleted.
+    // The account may have been deleted while the position was pending.
     if tx.exists(&IS_FORGOTTEN, values![person.number()])? {
         return Ok(());
     }
@@ -126,7 +126,7 @@ fn store(tx: &mut dyn Tx, note: &ReadNote) -> Result<(), Failure> {
     let noted = stored(tx, *person, channel)?;
     let mut had = noted.clone().unwrap_or_default().unfolded(&closed);
     let now = cursor.clone().unfolded(&closed);
-    // What is not there yet cannot have been read.
+    // Events that are not stored yet cannot have been read.
     for (origin, seq) in origins::everything(&standings).seqs() {
         let seq = seq.min(now.seq(origin));
         if seq > 0 {
@@ -159,7 +159,7 @@ fn unread(
     Ok(unread)
 }
 
-/// Unread messages, which are all of them where the reader never was, and those that name them.
+/// Counts unread messages and unread mentions of the reader; without a read position all messages are unread.
 fn unread_in(
     tx: &mut dyn Tx,
     reader: &Profile,
@@ -171,7 +171,7 @@ fn unread_in(
     let read = stored(tx, reader.person, channel)?.into_iter().chain(pending);
     let read = read.map(|cursor| cursor.unfolded(&closed));
     let had = read.reduce(|had, more| had.joined(&more)).unwrap_or_default();
-    // A bot is named as an account is; not every name that an operator gives to one can stand behind an `@`.
+    // A bot can be mentioned like an account, but not every name of a bot is valid behind an `@`.
     let name = Username::parse(&reader.username).ok();
     let (mut messages, mut mentions) = (0, 0);
     let count = |row: Row<'_>| row.get::<u32>(0);

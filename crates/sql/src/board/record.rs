@@ -1,4 +1,4 @@
-//! The log of events, and the one way into it.
+//! Appends to the event log, which is done only here.
 
 use lodge_domain::{
     Error,
@@ -21,33 +21,32 @@ statements! {
         body, sign, flag, client_id, reply_origin, reply_seq, picture) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 }
 
-/// An event as the log keeps it.
+/// An event as a row of the log.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded<'a> {
-    /// Where it happened.
+    /// The channel.
     pub channel: ChannelRow,
-    /// Its id.
+    /// The event's origin and seq.
     pub id: EventId,
-    /// When it happened.
+    /// The event's time.
     pub at: Stamp,
-    /// Who did it.
+    /// The account or bot that caused the event.
     pub author: PersonId,
-    /// What.
+    /// The event's content.
     pub what: &'a What,
-    /// The id that the author of a message gave to it.
+    /// The id that the client gave the message; `None` for other events.
     pub client_id: Option<&'a ClientId>,
 }
 
 impl Recorded<'_> {
-    /// The message that it is, or is about.
+    /// Returns the message that the event creates or targets.
     pub(super) fn message(&self) -> EventId {
         self.what.target().unwrap_or(self.id)
     }
 }
 
-/// Adds an event to the log, and brings what follows from it up to date; false, and nothing changes, if the log has an
-/// event of that id. Events of one origin come in the order of their numbers, and between those of other origins
-/// anywhere.
+/// Appends an event to the log and updates the projections. Returns false, and changes nothing, if the log already has
+/// an event with that id. Events of one origin must arrive in the order of their seqs; origins may interleave freely.
 pub fn record(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
@@ -72,10 +71,10 @@ pub(super) fn record_new(
     if append(tx, event)? {
         return projection::project(tx, words, event);
     }
-    Err(Error::internal(format!("the log has an event {} already", event.id)).into())
+    Err(Error::internal(format!("the log already has an event {}", event.id)).into())
 }
 
-/// Adds an event to the log; false if the log has one of that id.
+/// Appends an event to the log; returns false if the log already has its id.
 fn append(tx: &mut dyn Tx, event: &Recorded<'_>) -> Result<bool, Failure> {
     let [channel, origin, seq] = name(event.channel, event.id);
     let [target_origin, target_seq] = id_values(event.what.target());

@@ -21,7 +21,7 @@ statements! {
     MESSAGE = same("SELECT row FROM board_messages \
         WHERE channel = ? AND origin = ? AND seq = ? AND author IS NOT NULL AND visibility < 2");
     ADD = same("INSERT INTO board_reports (message, person, reason, at) VALUES (?, ?, ?, ?)");
-    /// Where the message was edited since its reports were settled.
+    /// Reopens a report if the message was edited since the report was settled.
     REOPEN = same("UPDATE board_reports SET reason = ?, at = ?, settled_by = NULL, settled_at = NULL \
         WHERE message = ? AND person = ? \
         AND (settled_at + 1) * 1000 <= (SELECT edited_at FROM board_messages m WHERE m.row = ?)");
@@ -30,7 +30,7 @@ statements! {
     EXISTS = same("SELECT 1 FROM board_reports WHERE row = ?");
 }
 
-/// Open reports, the oldest first.
+/// Open reports, oldest first.
 static OPEN: Statement = same(concat!(
     "SELECT o.row, o.message, o.reason, o.at, ",
     profile_columns!(),
@@ -41,11 +41,11 @@ static COUNT: Statement = same(
     "SELECT count(*) FROM \
     (SELECT 1 FROM board_reports WHERE settled_at IS NULL ORDER BY at LIMIT ?) AS s",
 );
-/// Hidden messages, the newest first.
+/// Hidden messages, newest first.
 static HIDDEN: Statement =
     same(select_messages!("WHERE m.visibility = 1 ORDER BY m.at DESC LIMIT ?"));
 
-/// Those whose rows come in the order of an index that has nothing else.
+/// Statements that must read their rows in the order of a partial index.
 pub(super) static PAGES: &[&Statement] = &[&OPEN, &COUNT, &HIDDEN];
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Rows of the board as what they are.
+//! Conversions between rows of the board and values of the domain.
 
 use lodge_domain::{
     Error,
@@ -17,14 +17,14 @@ use crate::{
     tx::values,
 };
 
-/// The kinds of events.
+/// Values of `board_events.kind`.
 pub(super) const MESSAGE: i64 = 1;
 pub(super) const EDIT: i64 = 2;
 pub(super) const DELETE: i64 = 3;
 pub(super) const REACTION: i64 = 4;
 pub(super) const HIDE: i64 = 5;
 
-/// How a message's visibility is stored.
+/// Returns the number that stores a visibility.
 pub(super) fn visibility_number(visibility: Visibility) -> i64 {
     match visibility {
         Visibility::Shown => 0,
@@ -33,13 +33,13 @@ pub(super) fn visibility_number(visibility: Visibility) -> i64 {
     }
 }
 
-/// The visibility of that number.
+/// Returns the visibility that a number stores.
 pub(super) fn visibility(number: i64) -> Result<Visibility, Failure> {
     Ok(match number {
         0 => Visibility::Shown,
         1 => Visibility::Hidden,
         2 => Visibility::Deleted,
-        _ => return Err(Error::internal(format!("{number} is no visibility")).into()),
+        _ => return Err(Error::internal(format!("unknown visibility number {number}")).into()),
     })
 }
 
@@ -49,26 +49,26 @@ pub(super) fn name(channel: ChannelRow, id: EventId) -> [Value<'static>; 3] {
     [Value::Int(channel.0), origin, seq]
 }
 
-/// The values of two columns that name an event of the same channel, or are empty.
+/// The values of two columns that name an event of the same channel; NULL for `None`.
 pub(super) fn id_values(id: Option<EventId>) -> [Value<'static>; 2] {
     let Some(id) = id else { return [Value::Null; 2] };
-    // The number of an event fits: ids are parsed so, and are counted up from 1.
+    // The seq fits an i64: parsing ensures it, and new ones count up from 1.
     [Value::Int(id.origin.number().into()), Value::Int(id.seq.cast_signed())]
 }
 
-/// Two columns that name an event, or are empty.
+/// Reads two columns that name an event; `None` if they are NULL.
 pub(super) fn event_id(row: Row<'_>, first: usize) -> Result<Option<EventId>, Failure> {
     let Some(number) = row.get::<Option<u32>>(first)? else { return Ok(None) };
     let origin = Origin::new(number).ok_or_else(|| Error::internal("an event has no origin"))?;
     Ok(Some(EventId { origin, seq: row.get(first + 1)? }))
 }
 
-/// Two columns that name an event.
+/// Reads two columns that name an event.
 pub(super) fn id(row: Row<'_>, first: usize) -> Result<EventId, Failure> {
     event_id(row, first)?.ok_or_else(|| Error::internal("an event has no id").into())
 }
 
-/// The columns that [`profile`] takes, in its order, of the table `board_people` as `p`.
+/// The columns that [`profile`] reads, in order, of the table `board_people` as `p`.
 macro_rules! profile_columns {
     () => {
         "p.person, p.username, p.nickname, p.picture, p.role"
@@ -86,17 +86,17 @@ pub(super) fn profile(row: Row<'_>, first: usize) -> Result<Profile, Failure> {
     })
 }
 
-/// A picture, if the column names one.
+/// Reads a picture's id; `None` if the column is NULL.
 pub(super) fn picture(row: Row<'_>, column: usize) -> Result<Option<PictureId>, Failure> {
     Ok(row.get::<Option<[u8; 32]>>(column)?.map(PictureId::stored))
 }
 
-/// A text, if the column has one.
+/// Reads a message text; `None` if the column is NULL.
 pub(super) fn body(row: Row<'_>, column: usize) -> Result<Option<Body>, Failure> {
     Ok(row.get::<Option<String>>(column)?.map(Body::stored))
 }
 
-/// A query for events: `board_events` as `e`, its author as `p`, and the message that it is or is about as `m`.
+/// A query for events: `board_events` as `e`, its author as `p`, and the message that it creates or targets as `m`.
 macro_rules! select_events {
     ($which:literal) => {
         concat!(
@@ -111,7 +111,7 @@ macro_rules! select_events {
     };
 }
 
-/// Reads a row of [`select_events`], without what must not be read any more.
+/// Reads a row of [`select_events`], without the text and picture of a message that is not shown.
 pub(super) fn event(row: Row<'_>) -> Result<Event, Failure> {
     let visibility = visibility(row.get(12)?)?;
     let is_shown = visibility == Visibility::Shown;
@@ -131,13 +131,13 @@ pub(super) fn event(row: Row<'_>) -> Result<Event, Failure> {
             is_removed: row.get(8)?,
         },
         HIDE => What::Hide { target: target()?, is_hidden: row.get(8)? },
-        kind => return Err(Error::internal(format!("{kind} is no kind of event")).into()),
+        kind => return Err(Error::internal(format!("unknown event kind {kind}")).into()),
     };
     Ok(Event { id: id(row, 0)?, at: Stamp::stored(row.get(2)?), by: profile(row, 13)?, what })
 }
 
 /// A query for messages: `board_messages` as `m`, its author as `p`, its channel as `c`, the event with its text as
-/// `t`; and of the message that it answers, as `r`, the author as `q` and the text as `s`.
+/// `t`; the message that it replies to as `r`, with the author as `q` and the text as `s`.
 macro_rules! select_messages {
     ($which:literal) => {
         concat!(
@@ -162,7 +162,7 @@ statements! {
         WHERE channel = ? AND origin = ? AND seq = ? AND NOT is_removed GROUP BY sign");
 }
 
-/// Whose reactions are their own, and whether they see what is hidden.
+/// The reader of messages: decides which reactions are `is_mine`, and whether hidden messages are readable.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
     pub(super) person: PersonId,
@@ -179,7 +179,7 @@ impl Reader {
     }
 }
 
-/// The messages that a query by [`select_messages`] finds, each with its row.
+/// Returns the messages that a [`select_messages`] query finds, each with its row number.
 pub(super) fn messages(
     tx: &mut dyn Tx,
     statement: &Statement,
@@ -198,7 +198,7 @@ pub(super) fn messages(
     found.into_iter().map(with_reactions).collect()
 }
 
-/// Reads a row of [`select_messages`] as the reader may see it, without reactions.
+/// Reads a row of [`select_messages`] as far as the reader may read it, without reactions.
 fn message(row: Row<'_>, reader: Reader) -> Result<Message, Failure> {
     let visibility = visibility(row.get(5)?)?;
     let is_readable = reader.can_read(visibility);

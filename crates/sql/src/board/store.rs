@@ -1,4 +1,4 @@
-//! The board in a database.
+//! The board's store.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use lodge_domain::{Result, board::Origin};
 use super::WordIndex;
 use crate::{App, Database, Failure, Reads, Tx};
 
-/// The board in a database, written to by one origin.
+/// The board's store in a database, writing as one origin.
 pub struct SqlBoard<D> {
     pub(super) database: Arc<D>,
     pub(super) origin: Origin,
@@ -15,12 +15,12 @@ pub struct SqlBoard<D> {
 }
 
 impl<D: Database> SqlBoard<D> {
-    /// The board of `database`, whose index of words is `words`, for the origin that writes there.
+    /// Returns the store in `database` that writes as `origin`, with the full-text index `words`.
     pub fn new(database: Arc<D>, origin: Origin, words: &'static dyn WordIndex) -> Self {
         Self { database, origin, words }
     }
 
-    /// Reads what is all of one moment.
+    /// Reads from one snapshot.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,

@@ -1,13 +1,13 @@
-//! The words of messages that can be read.
+//! The full-text index of shown messages.
 
 use lodge_domain::board::{Body, Word};
 
 use super::ChannelRow;
 use crate::{Failure, Tx};
 
-/// Finds messages by their words. Each database has an index of its own kind.
+/// A full-text index of messages; each database has its own implementation.
 pub trait WordIndex: Send + Sync {
-    /// Adds the words of the message in that row.
+    /// Adds the words of the message in a row.
     fn add(
         &self,
         tx: &mut dyn Tx,
@@ -16,7 +16,7 @@ pub trait WordIndex: Send + Sync {
         body: &Body,
     ) -> Result<(), Failure>;
 
-    /// Removes every trace of the words of a message; `body` is what it was added with.
+    /// Removes every trace of the words of a message; `body` must be the text that was added.
     fn remove(
         &self,
         tx: &mut dyn Tx,
@@ -25,7 +25,7 @@ pub trait WordIndex: Send + Sync {
         body: &Body,
     ) -> Result<(), Failure>;
 
-    /// The rows of at most `limit` messages that have all of the words: of more, those that were stored last.
+    /// Returns the rows of at most `limit` messages that contain all the words, preferring those stored last.
     fn find(
         &self,
         tx: &mut dyn Tx,

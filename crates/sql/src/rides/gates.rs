@@ -1,4 +1,4 @@
-//! The gates' store.
+//! The gate store.
 
 use std::sync::Arc;
 
@@ -29,10 +29,10 @@ statements! {
     RENEW = same("UPDATE gates SET digest = ?, revoked_at = NULL WHERE name = ?");
 }
 
-/// Reads the whole table on purpose.
+/// Intentionally reads the whole table.
 static ALL: Statement = select!("ORDER BY id");
 
-/// The gates of a database.
+/// The [`GateStore`] of a database.
 pub struct SqlGates<D>(pub Arc<D>);
 
 #[async_trait]
@@ -49,11 +49,11 @@ impl<D: Database> GateStore for SqlGates<D> {
             let values = values![&name, resort.map(|resort| resort.0), &digest, at];
             if tx.insert(&ADD, values)?.is_none() {
                 let taken =
-                    "there is a gate of that name; if its key is lost or was revoked, renew it";
+                    "a gate with that name already exists; if its key is lost or revoked, renew it";
                 return Err(Error::conflict(taken).into());
             }
             let added = tx.one(&BY_NAME, values![&name], read)?;
-            added.ok_or_else(|| Error::internal("a new gate is not there").into())
+            added.ok_or_else(|| Error::internal("the gate just inserted was not found").into())
         };
         self.0.write(App::Rides, add).await
     }

@@ -1,4 +1,4 @@
-//! The stores of rides that are the same on every database: gates and passes.
+//! The stores of the rides app that are the same on every database: gates and passes.
 
 mod gates;
 mod passes;
@@ -6,7 +6,7 @@ mod passes;
 pub use self::{gates::SqlGates, passes::SqlPasses};
 use crate::Statement;
 
-/// Every statement of gates and passes.
+/// Returns every statement of gates and passes.
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
     [gates::STATEMENTS, passes::STATEMENTS].into_iter().flatten().copied()
 }

@@ -1,4 +1,4 @@
-//! The passes' store.
+//! The pass store.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{
     tx::values,
 };
 
-/// The account of a number that belongs to no account: numbers of accounts begin at 1.
+/// The column `account` of a pass that no account has claimed; account numbers begin at 1.
 const UNCLAIMED: i64 = 0;
 
 statements! {
@@ -43,7 +43,7 @@ statements! {
     );
 }
 
-/// The passes of a database.
+/// The [`PassStore`] of a database.
 pub struct SqlPasses<D>(pub Arc<D>);
 
 #[async_trait]
@@ -114,7 +114,7 @@ fn claim(
     renewals: u32,
     at: Timestamp,
 ) -> Result<Claimed, Failure> {
-    // Of several claims of one account each counts what those before it got.
+    // Serializes claims of one account, so that each counts the passes of those before it.
     tx.guard("passes of an account", account.0)?;
     let known = tx.one(&ONE, values![skier.0], |row| Ok((read(row)?, row.get::<u32>(4)?)))?;
     let renewed = known.map_or(0, |(_, renewed)| renewed);
@@ -132,7 +132,8 @@ fn claim(
     }
     tx.execute(&GIVE, values![skier.0, account.0, at])?;
     let pass = tx.one(&ONE, values![skier.0], read)?;
-    pass.map(Claimed::New).ok_or_else(|| Error::internal("a new pass is not there").into())
+    pass.map(Claimed::New)
+        .ok_or_else(|| Error::internal("the pass just claimed was not found").into())
 }
 
 fn holders(

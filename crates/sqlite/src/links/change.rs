@@ -1,4 +1,4 @@
-//! Changes of a link, and the clicks of a limited one.
+//! Changes of a link, and clicks on links with a click limit.
 
 use jiff::Timestamp;
 use lodge_domain::links::{Link, LinkId, Short, TakenClick};
@@ -14,7 +14,7 @@ pub(crate) const TAKE_CLICK: &str = "UPDATE links SET clicks_used = clicks_used 
     exhausted_at = CASE WHEN clicks_used + 1 >= clicks_max THEN ?3 END \
     WHERE short = ?1 AND id = ?2 AND clicks_used < clicks_max AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?3)";
 
-/// Stores `link` in place of its former version; `None` if that is not what is there.
+/// Stores the next version of a link; `None` if the stored version is not its predecessor.
 pub(crate) fn change(connection: &Connection, link: Link) -> Result<Option<Link>, Failure> {
     let Some(was) = by_short(connection, &link.short)? else { return Ok(None) };
     let Some(is) = link.following(&was.link) else { return Ok(None) };
@@ -23,7 +23,7 @@ pub(crate) fn change(connection: &Connection, link: Link) -> Result<Option<Link>
     Ok(Some(is))
 }
 
-/// Commits one click of a limited link.
+/// Counts one click on a link with a click limit, if the limit allows it.
 pub(crate) fn take_click(
     connection: &Connection,
     short: &Short,

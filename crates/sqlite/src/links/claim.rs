@@ -1,4 +1,4 @@
-//! Claiming shorts.
+//! Claims shorts for new links.
 
 use jiff::SignedDuration;
 use lodge_domain::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{failure::Failure, query};
 
-/// Forget the clicks of a link.
+/// Statements that delete the clicks of a link.
 pub(crate) const FORGET_CLICKS: [&str; 3] = [
     "DELETE FROM clicks_hour WHERE link = ?1",
     "DELETE FROM clicks_day WHERE link = ?1",
@@ -51,16 +51,17 @@ fn claim(
     Ok(Claim::Exists(holder))
 }
 
-/// Adds `link` if its short is free; else the link that has it.
+/// Inserts `link` if its short is free; otherwise returns the link that has the short.
 fn claim_short(
     connection: &Connection,
     link: &Link,
     reserved: SignedDuration,
 ) -> Result<Option<Link>, Failure> {
-    // Mostly the short is free, so the insert comes before the look.
+    // The short is usually free, so insert before looking it up.
     if !insert(connection, link)? {
-        let holder = by_short(connection, &link.short)?
-            .ok_or_else(|| Error::internal("a short that is neither free nor taken"))?;
+        let holder = by_short(connection, &link.short)?.ok_or_else(|| {
+            Error::internal("the insert of a link conflicts with a short that was not found")
+        })?;
         if !holder.link.is_forgotten(link.created_at, reserved) {
             return Ok(Some(holder.link));
         }
@@ -71,7 +72,7 @@ fn claim_short(
     Ok(None)
 }
 
-/// Removes a link, its clicks, and what lists and search know of it.
+/// Deletes a link, its clicks, and its rows in the indexes of lists and search.
 pub(crate) fn forget(connection: &Connection, stored: &Stored) -> Result<(), Failure> {
     index(connection, stored.row, Some(&stored.link), None)?;
     query::run(connection, DELETE, [stored.row])?;

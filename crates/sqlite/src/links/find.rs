@@ -1,4 +1,4 @@
-//! One link by its short.
+//! The lookup of a link by its short.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::query;
 pub(crate) static BY_SHORT: LazyLock<String> =
     LazyLock::new(|| format!("SELECT {COLUMNS} FROM links l WHERE l.short = ?1"));
 
-/// The link that has `short`, over or deleted too.
+/// Returns the link that has `short`, also if it has ended or is deleted.
 pub(crate) fn by_short(connection: &Connection, short: &Short) -> Result<Option<Stored>> {
     query::one(connection, &BY_SHORT, [short.as_str()], |row| read(row, Some(short.clone())))
 }

@@ -1,4 +1,4 @@
-//! Lists: an owner's links, newest first, and all links for export.
+//! Lists of links: an owner's, newest first, and all links for export.
 
 use std::{
     fmt::Write,
@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{failure::Failure, query};
 
-/// Most links in one answer.
+/// Links in one page at most.
 const LIMIT_MAX: usize = 1_000;
 
 /// Sorts after every id.
 const AFTER_ALL_IDS: [u8; 17] = [0xff; 17];
 
-/// An SQL text with its values, built part by part.
+/// An SQL statement with its values, built part by part.
 #[derive(Default)]
 struct Query {
     sql: String,
@@ -28,7 +28,7 @@ struct Query {
 }
 
 impl Query {
-    /// Adds `sql` with each `?` in it standing for the same `value`.
+    /// Appends `sql`, binding every `?` in it to the same `value`.
     fn push_with(&mut self, sql: &str, value: impl Into<Value>) {
         self.values.push(value.into());
         let number = format!("?{}", self.values.len());
@@ -36,7 +36,7 @@ impl Query {
     }
 }
 
-/// An owner's links, newest first.
+/// Returns an owner's links, newest first.
 pub(crate) fn list(connection: &Connection, query: &LinkQuery) -> Result<Vec<Arc<Link>>, Failure> {
     let words = query.search.as_deref().map(Words::parse).transpose()?.unwrap_or_default();
     let plan = words.plan(connection)?;
@@ -48,7 +48,7 @@ fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
     let owner = query.owner.to_number();
     let mut built = Query::default();
     write!(built.sql, "SELECT {COLUMNS} FROM ").ok()?;
-    // The cross joins keep SQLite to this order, which follows what is rarest.
+    // The cross joins force this join order, the most selective table first.
     let id = match (plan, &query.tag) {
         (Plan::Index, _) => {
             built.push_with(
@@ -93,7 +93,7 @@ fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
     Some(built)
 }
 
-/// The first text after all that start with `prefix`; `None` if no short can start so.
+/// Returns the first text after all that start with `prefix`; `None` if no short can have the prefix.
 fn end_of_prefix(prefix: &str) -> Option<String> {
     if !prefix.is_ascii() {
         return None;
@@ -102,7 +102,7 @@ fn end_of_prefix(prefix: &str) -> Option<String> {
     Some(format!("{}{}", &prefix[..prefix.len() - 1], char::from(last + 1)))
 }
 
-/// The text of a list's query; `None` if nothing can match.
+/// Returns the SQL of a list query; `None` if nothing can match.
 #[cfg(test)]
 pub(crate) fn sql(query: &LinkQuery, plan: Plan) -> Option<String> {
     let words = Words::parse(query.search.as_deref().unwrap_or_default()).ok()?;
@@ -115,7 +115,7 @@ pub(crate) static PAGE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Every link that is not deleted, in the order of shorts.
+/// Returns a page of all links that are not deleted, in the order of shorts.
 pub(crate) fn page(
     connection: &Connection,
     after: Option<&Short>,

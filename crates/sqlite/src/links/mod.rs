@@ -1,4 +1,4 @@
-//! The links' store.
+//! The link store.
 
 pub(crate) mod change;
 mod claim;
@@ -32,7 +32,7 @@ use lodge_sql::{
 
 use crate::{engine::Engine, tx::SqliteTx};
 
-/// Links in the database, each read of it.
+/// The [`LinkStore`] of the engine, without a cache.
 pub(crate) struct SqliteLinks(pub(crate) Arc<Engine>);
 
 #[async_trait]

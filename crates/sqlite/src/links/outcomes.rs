@@ -1,4 +1,4 @@
-//! How what is done to links stands among outcomes.
+//! Stored outcomes of writes to links.
 
 use lodge_domain::{
     Attempt, Done, Error,
@@ -12,19 +12,19 @@ use rusqlite::Connection;
 
 use crate::{failure::Failure, tx::SqliteTx};
 
-/// Claims.
+/// The outcome of claims.
 pub(super) static CLAIMS: Form<Vec<Claim>, Outcome> =
     Form { app: App::Links, wrap: Outcome::Claims, unwrap: |_, kept| Ok(kept.claims()?) };
 
-/// A replacement.
+/// The outcome of a replacement.
 pub(super) static REPLACED: Form<Replaced, Outcome> =
     Form { app: App::Links, wrap: Outcome::Replaced, unwrap: |_, kept| Ok(kept.replaced()?) };
 
-/// A change.
+/// The outcome of a change.
 static CHANGED: Form<Link, Outcome> =
     Form { app: App::Links, wrap: Outcome::Changed, unwrap: |_, kept| Ok(kept.changed()?) };
 
-/// Runs a change once, of which only one that was done is kept.
+/// Runs a change once per idempotency key; stores the outcome only if the change was applied.
 pub(super) fn once_if_done(
     connection: &Connection,
     attempt: Option<&Attempt>,

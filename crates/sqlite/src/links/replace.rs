@@ -1,4 +1,4 @@
-//! The newest `PUT` wins.
+//! Replacement of a link by `PUT`: the newest wins.
 
 use lodge_domain::links::{Link, Replaced, Replacement};
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// Puts `link` where its short leads, unless what is there is newer; answers with what is there then.
+/// Stores `link` under its short, unless the stored link is newer; returns the link that is then stored.
 pub(crate) fn replace(connection: &Connection, link: Link) -> Result<Replaced, Failure> {
     let was = by_short(connection, &link.short)?;
     let is = match link.replacing(was.as_ref().map(|was| was.link.clone())) {

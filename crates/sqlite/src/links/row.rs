@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::query;
 
-/// The columns that [`read`] takes, in its order.
+/// The columns that [`read`] reads, in order.
 pub(crate) const COLUMNS: &str = "l.row, l.id, l.target, l.redirect, l.version, l.key_version, l.owner, l.created_at, \
     l.changed_at, l.deleted_at, l.expires_at, l.clicks_max, l.clicks_used, l.exhausted_at, l.password, l.tags, l.short";
 
@@ -24,7 +24,7 @@ pub(crate) const UPDATE: &str = "UPDATE links SET id = ?2, target = ?3, redirect
 
 pub(crate) const DELETE: &str = "DELETE FROM links WHERE row = ?1";
 
-/// Keep the tables for lists and search in step.
+/// Statements that update the tables for lists and search.
 pub(crate) const INDEX: [&str; 4] = [
     "DELETE FROM link_search WHERE rowid = ?1",
     "INSERT INTO link_search (rowid, short, target) VALUES (?1, ?2, ?3)",
@@ -32,14 +32,14 @@ pub(crate) const INDEX: [&str; 4] = [
     "INSERT INTO link_tags (owner, tag, id, row) VALUES (?1, ?2, ?3, ?4)",
 ];
 
-/// A link and the number of its row.
+/// A link and its row number.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) row: i64,
     pub(crate) link: Link,
 }
 
-/// Reads [`COLUMNS`]; `short` if the caller has it.
+/// Reads [`COLUMNS`]; a caller that has the short passes it to save a copy.
 pub(crate) fn read(row: &Row<'_>, short: Option<Short>) -> Result<Stored> {
     let time =
         |index: usize| row.get::<_, Option<i64>>(index)?.map(|at| instant(index, at)).transpose();
@@ -73,12 +73,12 @@ pub(crate) fn read(row: &Row<'_>, short: Option<Short>) -> Result<Stored> {
     Ok(Stored { row: row.get(0)?, link })
 }
 
-/// Adds the link; false if its short is taken.
+/// Inserts the link; returns false if its short is taken.
 pub(crate) fn insert(connection: &Connection, link: &Link) -> Result<bool> {
     write(connection, INSERT, link)
 }
 
-/// Puts the link in place of the one that has its short.
+/// Overwrites the link that has the same short.
 pub(crate) fn update(connection: &Connection, link: &Link) -> Result<bool> {
     write(connection, UPDATE, link)
 }
@@ -109,8 +109,8 @@ fn write(connection: &Connection, sql: &str, link: &Link) -> Result<bool> {
     Ok(query::run(connection, sql, values)? > 0)
 }
 
-/// Brings the tables for lists and search from what the row `was` to what it `is`: only owners' links
-/// that are not deleted are in them.
+/// Updates the tables for lists and search from the link that the row `was` to the one it `is`. They have only links
+/// that have an owner and are not deleted.
 pub(crate) fn index(
     connection: &Connection,
     row: i64,

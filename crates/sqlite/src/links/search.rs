@@ -1,37 +1,37 @@
-//! The words of a search.
+//! The words of a search for links.
 
 use lodge_domain::Error;
 use rusqlite::Connection;
 
 use crate::failure::Failure;
 
-/// Most words in a search.
+/// Words in a search at most.
 const WORDS_MAX: usize = 8;
 
-/// Most characters in a search.
+/// Characters in a search at most.
 const LENGTH_MAX: usize = 256;
 
-/// The index finds words from this length on, in characters.
+/// The shortest word that the trigram index finds, in characters.
 const INDEXED_LENGTH: usize = 3;
 
-/// With more matches than this, of all owners, it is cheaper to walk one owner's links.
+/// Matches in the index, of all owners, above which a scan of one owner's links is cheaper.
 const RARE_MATCHES_MAX: i64 = 5_000;
 
-/// Words, each of which must stand in a link's short or target, in upper or lower case.
+/// Words that must all occur in a link's short or target, ignoring case.
 #[derive(Debug, Default)]
 pub(crate) struct Words(Vec<String>);
 
-/// How to search.
+/// The plan of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Through the index, then look at the matches.
+    /// Searches the index, then filters the matches.
     Index,
-    /// Along the owner's links, and look at each.
+    /// Scans the owner's links and filters each.
     Scan,
 }
 
 impl Words {
-    /// Splits a search at its white space.
+    /// Splits a search at white space and control characters.
     pub(crate) fn parse(search: &str) -> Result<Self, Error> {
         let words: Vec<String> = search
             .split(|c: char| c.is_whitespace() || c.is_control())
@@ -47,7 +47,7 @@ impl Words {
         Ok(Self(words))
     }
 
-    /// The better way to find them.
+    /// Returns the cheaper plan.
     pub(crate) fn plan(&self, connection: &Connection) -> Result<Plan, Failure> {
         if !self.0.iter().any(|word| is_indexed(word)) {
             return Ok(Plan::Scan);
@@ -59,7 +59,7 @@ impl Words {
         Ok(if matches > RARE_MATCHES_MAX { Plan::Scan } else { Plan::Index })
     }
 
-    /// The words that the index finds, as strings of its query language, in which only `"` is special.
+    /// Returns the words that the index finds as an FTS5 query of quoted strings, in which only `"` is special.
     pub(crate) fn matching(&self) -> String {
         let quoted: Vec<String> = self
             .0
@@ -70,7 +70,7 @@ impl Words {
         quoted.join(" ")
     }
 
-    /// Patterns for `LIKE`, with `\` as its escape, of the words that `plan` leaves to it.
+    /// Returns `LIKE` patterns, with `\` as the escape character, for the words that `plan` does not find by the index.
     pub(crate) fn patterns(&self, plan: Plan) -> impl Iterator<Item = String> {
         let left = move |word: &&String| plan == Plan::Scan || !is_indexed(word);
         self.0.iter().filter(left).map(|word| {

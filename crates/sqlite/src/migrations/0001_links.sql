@@ -1,11 +1,11 @@
--- What belongs to the file itself: the installation's secret.
+-- Properties of the file itself, such as the installation's secret.
 CREATE TABLE meta (
     name  TEXT NOT NULL PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Times are milliseconds since 1970-01-01T00:00Z. An anonymous link without an end costs two B-trees:
--- the table, which grows at its end, and its short. All other indexes are partial.
+-- Times are milliseconds since 1970-01-01T00:00Z. An anonymous link that never ends costs two B-trees: the table,
+-- which is append-only, and the index of shorts. All other indexes are partial.
 CREATE TABLE links (
     row          INTEGER PRIMARY KEY,
     short        TEXT    NOT NULL,
@@ -32,7 +32,7 @@ CREATE INDEX links_by_deletion ON links (deleted_at) WHERE deleted_at IS NOT NUL
 CREATE INDEX links_by_expiry ON links (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX links_by_exhaustion ON links (exhausted_at) WHERE exhausted_at IS NOT NULL;
 
--- The tags of links that have an owner and are not deleted, for lists; a link's own row has them too.
+-- For lists: the tags of links that have an owner and are not deleted; links.tags has them, too.
 CREATE TABLE link_tags (
     owner_key INTEGER NOT NULL,
     tag       TEXT    NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE link_tags (
     PRIMARY KEY (owner_key, tag, id)
 ) STRICT, WITHOUT ROWID;
 
--- The words of the same links; its rowid is links.row.
+-- The full-text index of the same links; its rowid is links.row.
 CREATE VIRTUAL TABLE link_search USING fts5(short, target, content = '', contentless_delete = 1, tokenize = 'trigram');
 
 -- hour and day count whole hours and days since 1970-01-01T00:00Z.
@@ -68,7 +68,7 @@ CREATE TABLE referrers (
     PRIMARY KEY (link, host)
 ) STRICT, WITHOUT ROWID;
 
--- How far the batches of each counting process are in: all before `number`, and `parts` of it.
+-- Click batches applied for each counting process: all before `number`, and the first `parts` parts of it.
 CREATE TABLE click_flushes (
     incarnation BLOB    NOT NULL PRIMARY KEY,
     number      INTEGER NOT NULL,
@@ -83,7 +83,7 @@ CREATE TABLE api_keys (
     revoked_at INTEGER
 ) STRICT;
 
--- What the writes with an Idempotency-Key came to.
+-- Stored outcomes of writes with an Idempotency-Key.
 CREATE TABLE outcomes (
     row         INTEGER PRIMARY KEY,
     attempt     BLOB    NOT NULL UNIQUE,

@@ -1,4 +1,4 @@
--- Numbers are never given again: what an account made names it by its number.
+-- Ids are never reused: rows that an account owns name it by id.
 CREATE TABLE accounts (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     username    TEXT    NOT NULL,
@@ -30,7 +30,8 @@ CREATE TABLE sessions (
 CREATE UNIQUE INDEX sessions_by_account ON sessions (account, id);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 
--- In the order in which it happened, numbered so for ever: it is also the feed of what has changed; did is who of the staff did it, 0 for whoever runs the server.
+-- The event log of accounts, in order; row numbers are never reused. did: NULL for the owner, the id of the staff
+-- account that acted, or 0 for the operator of the server.
 CREATE TABLE account_events (
     row     INTEGER PRIMARY KEY AUTOINCREMENT,
     account INTEGER NOT NULL,
@@ -41,9 +42,9 @@ CREATE TABLE account_events (
 
 CREATE INDEX account_events_by_account ON account_events (account);
 
--- Whose outcome it is: 0 links, 1 accounts.
+-- The app of the outcome: 0 links, 1 accounts.
 ALTER TABLE outcomes ADD COLUMN app INTEGER NOT NULL DEFAULT 0;
 
--- A link's owner is an API key, by its number, or an account, by its number negated.
+-- The owner of a link: the id of an API key, or the negated id of an account.
 ALTER TABLE links RENAME COLUMN owner_key TO owner;
 ALTER TABLE link_tags RENAME COLUMN owner_key TO owner;

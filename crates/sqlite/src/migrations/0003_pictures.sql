@@ -1,5 +1,5 @@
--- The name of the picture, 32 bytes; what has that name is kept outside of the database.
+-- The id of the picture, 32 bytes; the picture is stored outside the database.
 ALTER TABLE accounts ADD COLUMN picture BLOB;
 
--- Of a name, whose it is: what nobody has is removed.
+-- Finds the account that uses a picture; unused pictures are removed.
 CREATE INDEX accounts_by_picture ON accounts (picture) WHERE picture IS NOT NULL;

@@ -1,4 +1,4 @@
--- Who somebody is elsewhere, and which account that opens; an account has one of each issuer at most.
+-- Identities of sign-in providers that are linked to accounts; an account has at most one per issuer.
 CREATE TABLE identities (
     issuer    TEXT    NOT NULL,
     subject   TEXT    NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE identities (
 
 CREATE UNIQUE INDEX identities_by_account ON identities (account, issuer);
 
--- With a ticket somebody whom a provider knows makes an account; numbered in the order in which they came.
+-- Sign-up tickets: each lets a user whom a provider has authenticated create an account. Rows are in order of issue.
 CREATE TABLE tickets (
     row        INTEGER PRIMARY KEY AUTOINCREMENT,
     digest     BLOB    NOT NULL,

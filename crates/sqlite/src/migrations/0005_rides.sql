@@ -1,5 +1,5 @@
--- What gates told, as it came, for ever. A void stands here as the ride that it takes back, and names it
--- in voids. Ids of events are 16 bytes if they are UUIDs, and text otherwise.
+-- The log of ride events, append-only. A void repeats the columns of the ride that it withdraws, and names that event
+-- in voids. Event ids are 16 bytes if they are UUIDs, and text otherwise.
 CREATE TABLE rides (
     row      INTEGER PRIMARY KEY,
     gate     INTEGER NOT NULL,
@@ -19,8 +19,8 @@ CREATE UNIQUE INDEX rides_by_event ON rides (gate, event);
 CREATE UNIQUE INDEX rides_by_void ON rides (gate, voids) WHERE voids IS NOT NULL;
 CREATE INDEX rides_by_day ON rides (season, resort, day);
 
--- Skiers' days, each with the last of the rides that it is a sum of: those that are newer in memory are
--- made again of the rides when the file is opened.
+-- Sums per skier and day; up_to is the last ride included. Newer sums are in memory, and are recomputed from rides
+-- when the file is opened.
 CREATE TABLE skier_days (
     skier    INTEGER NOT NULL,
     season   INTEGER NOT NULL,
@@ -32,10 +32,8 @@ CREATE TABLE skier_days (
     PRIMARY KEY (skier, season, resort, day)
 ) STRICT, WITHOUT ROWID;
 
--- The other sums: each changes in the transaction that stores the rides that it is a sum of, but for the
--- leaders, which follow from skiers' days.
--- Day 0 is the whole season. Of the skiers those are among the leaders who went as far up as the floor
--- says, or farther; without a floor all are.
+-- The other sums. Each is updated in the transaction that stores its rides, except leaders, which follow from
+-- skier_days. Day 0 is the whole season. leaders has the skiers at or above the floor; without a floor, all skiers.
 CREATE TABLE resort_days (
     season         INTEGER NOT NULL,
     resort         INTEGER NOT NULL,
@@ -78,7 +76,7 @@ CREATE TABLE hour_days (
     PRIMARY KEY (season, resort, day, hour)
 ) STRICT, WITHOUT ROWID;
 
--- What has come of all events.
+-- Counts of all events by outcome.
 CREATE TABLE ride_ledger (
     one        INTEGER PRIMARY KEY CHECK (one = 1),
     stored     INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- Who sends rides. Rides name their gate by number, so none is removed and no number is given twice.
+-- The gates that send rides. Rides name their gate by id, so gates are never removed and ids never reused.
 CREATE TABLE gates (
     id         INTEGER PRIMARY KEY,
     name       TEXT    NOT NULL UNIQUE,

@@ -1,4 +1,4 @@
--- Whose a skier's number is.
+-- The account that has claimed a skier's pass.
 CREATE TABLE passes (
     skier      INTEGER PRIMARY KEY,
     account    INTEGER NOT NULL,

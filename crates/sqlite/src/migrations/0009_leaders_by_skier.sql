@@ -1,4 +1,4 @@
--- A leader's place is found by the skier: it is written long after the rides that changed it.
+-- Keyed by skier: leaderboard rows are written back by skier, long after the rides that changed them.
 CREATE TABLE leaders_by_skier (
     season   INTEGER NOT NULL,
     resort   INTEGER NOT NULL,

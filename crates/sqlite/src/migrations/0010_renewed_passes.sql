@@ -1,3 +1,3 @@
--- How often the code of a pass was renewed. A number that is nobody's has account 0: it may be hidden still, and
--- its code may have been renewed.
+-- How many times the code of a pass was renewed. An unclaimed pass has account 0; it may still be hidden, and its code
+-- may have been renewed.
 ALTER TABLE passes ADD COLUMN renewals INTEGER NOT NULL DEFAULT 0;

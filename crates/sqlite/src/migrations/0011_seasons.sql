@@ -1,4 +1,4 @@
--- Seasons that are listed, whether or not somebody rode in them.
+-- Seasons that were added explicitly; they are listed even without rides.
 CREATE TABLE seasons (
     resort INTEGER NOT NULL,
     season INTEGER NOT NULL,

@@ -1,5 +1,5 @@
--- Which body of a batch of rides each key of a gate was used for, for ever: events are called by the key and
--- the numbers of their lines.
+-- The digest of the batch for which a gate used each Idempotency-Key. Never expires: event ids are made of the key and
+-- the line number.
 CREATE TABLE ride_batches (
     gate   INTEGER NOT NULL,
     key    BLOB    NOT NULL,

@@ -1,5 +1,5 @@
--- Who writes events here: databases, each from when it was made, or made anew of a backup, in that order. The open
--- one is this file.
+-- The origins of events: one per database, and a new one after each restore of a backup, in order. The open origin is
+-- this file.
 CREATE TABLE board_origins (
     place   INTEGER PRIMARY KEY,
     origin  INTEGER NOT NULL UNIQUE,
@@ -17,9 +17,9 @@ CREATE TABLE board_channels (
 INSERT INTO board_channels (slug, topic, slow_mode_s, created_at)
 VALUES ('lobby', '', 0, CAST(unixepoch('subsec') * 1000 AS INTEGER));
 
--- What happened, in the order of each origin: seq has no gaps. Kinds: 1 message, 2 edit, 3 delete, 4 reaction, 5 hide.
--- The text of a message stands in board_messages, and here only what it was at first, once it is another. flag says of
--- a reaction that it is taken away, and of a hide that it hides.
+-- The event log. seq has no gaps within an origin. kind: 1 message, 2 edit, 3 delete, 4 reaction, 5 hide. The text of
+-- a message is in board_messages; body has only the original text, once it was edited. flag: for a reaction, that it is
+-- removed; for a hide, that the message is hidden.
 CREATE TABLE board_events (
     channel       INTEGER NOT NULL,
     origin        INTEGER NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE board_events (
 
 CREATE INDEX board_edits ON board_events (channel, target_origin, target_seq) WHERE kind = 2;
 
--- What has become of messages. visibility: 0 shown, 1 hidden, 2 deleted. A deleted one has no text.
+-- The current state of messages. visibility: 0 shown, 1 hidden, 2 deleted. A deleted message has no text.
 CREATE TABLE board_messages (
     row          INTEGER PRIMARY KEY,
     channel      INTEGER NOT NULL,
@@ -59,7 +59,7 @@ CREATE UNIQUE INDEX board_messages_by_client ON board_messages (author, client_i
 CREATE INDEX board_messages_by_place ON board_messages (channel, at, origin, seq);
 CREATE INDEX board_messages_by_author ON board_messages (author);
 
--- The words of messages that can be read; each stands with its channel, as a word.
+-- The full-text index of shown messages; the channel is indexed as a word.
 CREATE VIRTUAL TABLE board_search USING fts5(
     channel, body, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
@@ -81,7 +81,7 @@ CREATE TABLE board_mentions (
     PRIMARY KEY (username, channel, origin, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Who was here, and what they are called: accounts by their number, bots by theirs, negated.
+-- Profiles of the board's members. person: the id of an account, or the negated id of a bot.
 CREATE TABLE board_people (
     person    INTEGER PRIMARY KEY,
     username  TEXT    NOT NULL,
@@ -93,7 +93,7 @@ CREATE TABLE board_people (
 CREATE INDEX board_people_by_name ON board_people (username);
 CREATE INDEX board_people_by_ban ON board_people (banned_at) WHERE banned_at IS NOT NULL;
 
--- What people have read of channels, and when they last wrote there while it was slow.
+-- Per member and channel: the read position, and the time of the last message posted in slow mode.
 CREATE TABLE board_visits (
     person   INTEGER NOT NULL,
     channel  INTEGER NOT NULL,

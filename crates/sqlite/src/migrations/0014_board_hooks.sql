@@ -1,5 +1,5 @@
--- Who is told what happens in channels. cursor says what the receiver has taken. failing_since, next_try and why stand
--- while deliveries fail; disabled_at and why once nothing is sent any more.
+-- Webhooks of channels. cursor: the events that the receiver has accepted. failing_since, next_try and why are set
+-- while deliveries fail; disabled_at and why once deliveries have stopped.
 CREATE TABLE board_hooks (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     channel       TEXT    NOT NULL,

@@ -1,6 +1,6 @@
--- The words of messages that can be read, as before, and gone as soon as a message is: an index that takes messages out by
--- their number alone only marks them, and keeps their words until its parts are merged. This one is told the words.
--- Whatever is taken out so can be read from SQLite 3.42 on, less than the table before it asked for.
+-- The full-text index of shown messages, rebuilt so that the words of a removed message are erased at once. An index
+-- that deletes by rowid alone only marks the row, and keeps its words until segments are merged; this one is given the
+-- words to delete. secure-delete needs SQLite 3.42, an older version than contentless_delete needed.
 DROP TABLE board_search;
 
 CREATE VIRTUAL TABLE board_search USING fts5(

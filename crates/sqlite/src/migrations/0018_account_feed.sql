@@ -1,11 +1,11 @@
--- Changes of accounts that end what is remembered of their sessions, numbered in the order of their commits.
+-- The change feed: accounts whose cached sessions are stale, numbered in commit order.
 CREATE TABLE account_feed (
     number  INTEGER PRIMARY KEY,
     account INTEGER NOT NULL,
     at      INTEGER NOT NULL
 ) STRICT;
 
--- The number of the newest; one row.
+-- The newest number; one row.
 CREATE TABLE account_feed_head (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
     number INTEGER NOT NULL

@@ -1,7 +1,7 @@
--- The log of the board has all that was written, and what it led to is made of it: whatever the order in which events
--- of several origins arrive, the same comes of them.
+-- The event log now has all texts, and the other tables are projections of it: the result does not depend on the order
+-- in which events of several origins arrive.
 
--- Of a message its text, what its author calls it, the message that it answers, and its picture.
+-- For a message: its text, client id, the message that it replies to, and its picture.
 ALTER TABLE board_events ADD COLUMN client_id TEXT;
 ALTER TABLE board_events ADD COLUMN reply_origin INTEGER;
 ALTER TABLE board_events ADD COLUMN reply_seq INTEGER;
@@ -15,7 +15,7 @@ UPDATE board_events SET (body, client_id, reply_origin, reply_seq, picture) = (
 
 CREATE INDEX board_hides ON board_events (channel, target_origin, target_seq) WHERE kind = 5;
 
--- Reports name rows of the table that is made anew.
+-- Reports reference the table that is recreated.
 CREATE TEMPORARY TABLE former_reports AS SELECT * FROM board_reports;
 DROP TABLE board_reports;
 ALTER TABLE board_messages RENAME TO former_messages;
@@ -27,9 +27,9 @@ DROP INDEX board_messages_hidden;
 DROP INDEX board_messages_by_picture;
 DROP INDEX board_pictures_by_author;
 
--- What has become of messages. text_origin and text_seq name the event that has the text: the message itself, or its
--- latest edit, whose time is edited_at. The columns hidden_… name the latest event that hid it or showed it again.
--- visibility: 0 shown, 1 hidden, 2 deleted. Where author is empty, the message has not arrived, but an event about it.
+-- The current state of messages. text_origin and text_seq name the event that has the text: the message itself, or its
+-- latest edit, whose time is edited_at. hidden_… names the latest event that hid it or showed it again. visibility:
+-- 0 shown, 1 hidden, 2 deleted. If author is NULL, only later events about the message have arrived.
 CREATE TABLE board_messages (
     row           INTEGER PRIMARY KEY,
     channel       INTEGER NOT NULL,
@@ -90,7 +90,7 @@ INSERT INTO board_reports SELECT * FROM former_reports;
 DROP TABLE former_reports;
 CREATE INDEX board_reports_open ON board_reports (at) WHERE settled_at IS NULL;
 
--- Of each reaction of a person the latest event about it, which may have removed it.
+-- The latest event about each reaction of a member, which may have removed it.
 DROP TABLE board_reactions;
 CREATE TABLE board_reactions (
     channel      INTEGER NOT NULL,

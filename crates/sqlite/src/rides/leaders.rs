@@ -1,7 +1,7 @@
-//! Who went farthest up on a day, or in a season, at a resort.
+//! Leaderboards: the skiers with the most vertical on a day, or in a season, at a resort.
 //!
-//! A board keeps the first thousand or two, not everybody: below its floor most rides change nothing that
-//! a board shows. Whoever stands at the floor or above is on it; so it is right for as many as it has.
+//! A leaderboard stores only the first one or two thousand skiers, so that rides of skiers below its floor do not
+//! change it. It has every skier at or above the floor, so its entries are correct.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -14,11 +14,11 @@ use super::{
 };
 use crate::{failure::Failure, query};
 
-/// Leaders that a board is cut down to, when it has twice as many.
+/// Leaders to which a leaderboard is truncated when it has twice as many.
 pub(super) const KEPT: u32 = 1_000;
 
-/// Leaders that a board has at least, if there are so many skiers: with fewer, after many voids, it is made
-/// anew. So it has enough to show, whoever of them is hidden.
+/// Leaders below which, after many voids, a leaderboard with a floor is refilled. So there are enough to show, however
+/// many of them are hidden.
 pub(super) const LEFT_MIN: usize = LEADERS_MAX + HIDDEN_MAX;
 
 pub(super) const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
@@ -32,7 +32,7 @@ const CUT: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day
     AND (vertical < ?4 OR vertical = ?4 AND skier > ?5)";
 pub(super) const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 
-/// Walks through all skiers; only after many voids.
+/// Scans all skiers; runs only after many voids.
 const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
     SELECT ?1, ?2, ?3, SUM(vertical), skier FROM skier_days WHERE season = ?1 AND resort = ?2 AND (?3 = 0 OR day = ?3) AND rides > 0 \
     GROUP BY skier ORDER BY 4 DESC, skier LIMIT ?4";
@@ -40,7 +40,7 @@ const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 6] = [READ, WRITE, ALL, IS_HIDDEN, CUT, CLEAR];
 
-/// Somebody's place, before and after; `None` is not among the skiers.
+/// The change of a skier's vertical; `None` means without rides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Move {
     pub(super) skier: SkierId,
@@ -48,7 +48,7 @@ pub(super) struct Move {
     pub(super) to: Option<u64>,
 }
 
-/// A row of `resort_days`: the sums of a day or a season, and how far its board of leaders reaches.
+/// A row of `resort_days`: the sums of a day or a season, and the size and floor of its leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Board {
     span: Span,
@@ -101,7 +101,7 @@ impl Board {
         self.tally.skiers = self.tally.skiers.saturating_add_signed(skiers);
     }
 
-    /// Moves skiers up and down.
+    /// Updates the leaderboard's entries for these moves.
     pub(super) fn apply(&mut self, work: &mut Work<'_>, moves: &[Move]) {
         for Move { skier, from, to } in moves.iter().filter(|change| change.from != change.to) {
             let reaches = |at: &Option<u64>| at.filter(|vertical| self.reaches(*vertical, *skier));
@@ -114,7 +114,7 @@ impl Board {
         }
     }
 
-    /// Cuts the board down if it has become too long, and makes it anew if it has become too short.
+    /// Truncates the leaderboard if it is too long, and refills it if it is too short.
     pub(super) fn keep_in_bounds(
         &mut self,
         connection: &Connection,
@@ -129,7 +129,7 @@ impl Board {
         Ok(())
     }
 
-    /// Whether whoever went so far up is on the board.
+    /// Whether a skier with this vertical is on the leaderboard.
     pub(super) fn reaches(&self, vertical: u64, skier: SkierId) -> bool {
         self.floor.is_none_or(|floor| {
             vertical > floor.vertical || vertical == floor.vertical && skier <= floor.skier
@@ -148,7 +148,7 @@ impl Board {
         Ok(())
     }
 
-    /// Fills the board with the first of all skiers, whose days are to be written.
+    /// Refills the leaderboard from all skiers, whose days must have been written back before.
     pub(super) fn make_anew(
         &mut self,
         connection: &Connection,
@@ -165,7 +165,7 @@ impl Board {
     }
 }
 
-/// Has what memory knows of a board's places be what the board says.
+/// Replaces the buffered entries of a leaderboard by `leaders`.
 pub(super) fn replace_places(work: &mut Work<'_>, span: Span, leaders: &[Leader]) {
     let leaders: BTreeMap<SkierId, u64> =
         leaders.iter().map(|leader| (leader.skier, leader.vertical)).collect();
@@ -174,7 +174,7 @@ pub(super) fn replace_places(work: &mut Work<'_>, span: Span, leaders: &[Leader]
     }
 }
 
-/// A board's leaders, with those of `newer` as they are there.
+/// Returns a leaderboard's entries on disk, overlaid with `newer`.
 fn all(
     connection: &Connection,
     span: Span,
@@ -198,7 +198,7 @@ fn in_order(leaders: BTreeMap<SkierId, u64>) -> Vec<Leader> {
     leaders
 }
 
-/// The first of a board, with those of `newer` as they are there, without those who are hidden.
+/// Returns the first leaders, from disk overlaid with `newer`, without hidden skiers.
 pub(super) fn shown(
     connection: &Connection,
     span: Span,

@@ -1,4 +1,4 @@
-//! Rides, and the sums of them.
+//! The store of rides and their sums.
 
 mod leaders;
 mod read;

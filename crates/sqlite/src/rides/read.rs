@@ -1,4 +1,4 @@
-//! Reads sums of rides.
+//! Queries of the sums of rides.
 
 use std::{cmp::Reverse, collections::BTreeSet, iter};
 
@@ -18,7 +18,7 @@ const SKIER_DAY: &str = "SELECT rides, vertical FROM skier_days WHERE skier = ?1
 const TOTAL: &str = "SELECT rides, vertical, skiers FROM resort_days WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const DAYS: &str = "SELECT rides, vertical, skiers, day FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day > 0 AND rides > 0 ORDER BY day";
-/// A row for each day at each resort, some thousand.
+/// One row per resort and day, about a thousand.
 const SEASON: &str = "SELECT rides, vertical, skiers, day, resort FROM resort_days \
     WHERE season = ?1 AND day > 0 AND rides > 0 ORDER BY resort, day";
 const LIFTS: &str = "SELECT lift, rides, vertical FROM lift_days \
@@ -32,9 +32,9 @@ const SEASONS: &str = "SELECT season FROM resort_days INDEXED BY resort_seasons 
 
 const ADDED_SEASONS: &str = "SELECT season FROM seasons WHERE resort = ?1 ORDER BY season";
 
-/// Rides that came last, among which the newest day is looked for.
+/// The last rides stored, among which the newest day is searched.
 const LATEST: u32 = 1_000;
-/// The newest days of the last rides, those left out of which all rides are void.
+/// The newest days of the last rides, without days whose rides are all void.
 const NEWEST_DAYS: &str = "SELECT in_season, on_day, at_resort FROM (SELECT DISTINCT \
         season AS in_season, resort AS at_resort, day AS on_day \
         FROM rides NOT INDEXED WHERE row > (SELECT max(row) FROM rides) - ?1) \
@@ -42,7 +42,7 @@ const NEWEST_DAYS: &str = "SELECT in_season, on_day, at_resort FROM (SELECT DIST
         WHERE season = in_season AND resort = at_resort AND day = on_day AND rides > 0) \
     ORDER BY in_season DESC, on_day DESC";
 
-/// A skier's days, in these seasons and at these resorts only, if any are named.
+/// Returns the SQL for a skier's days, limited to these seasons and resorts unless they are empty.
 fn skier_days_sql(seasons: &[Season], resorts: &[ResortId]) -> String {
     let among = |column: &str, wanted: usize| match wanted {
         0 => String::new(),
@@ -54,7 +54,7 @@ fn skier_days_sql(seasons: &[Season], resorts: &[ResortId]) -> String {
     )
 }
 
-/// For the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
     let fixed =
@@ -77,12 +77,12 @@ pub(super) fn skier_day(
     Ok(query::one(connection, SKIER_DAY, (skier.0, season, resort, day), |row| tally(row, 0))?)
 }
 
-/// Which of a skier's days are wanted.
+/// A filter of a skier's days.
 #[derive(Default)]
 pub(super) struct Wanted {
-    /// Of these seasons, or of all.
+    /// Seasons; empty for all.
     pub(super) seasons: Vec<Season>,
-    /// At these resorts, or at all.
+    /// Resorts; empty for all.
     pub(super) resorts: Vec<ResortId>,
 }
 
@@ -93,7 +93,7 @@ impl Wanted {
     }
 }
 
-/// A skier's days on which they rode, those of `newer` as they are there, by season, resort and day.
+/// Returns a skier's days with rides, from disk overlaid with `newer`, by season, resort and day.
 pub(super) fn skier_days(
     connection: &Connection,
     skier: SkierId,
@@ -135,7 +135,7 @@ pub(super) fn added_seasons(
     Ok(query::all(connection, ADDED_SEASONS, [resort.0], |row| row.get(0).map(Season))?)
 }
 
-/// A look-up for each resort: no index has the seasons alone.
+/// Looks up each resort, because no index has the seasons alone.
 fn seasons_of_all(connection: &Connection, resorts: &[ResortId]) -> Result<Vec<Season>, Failure> {
     let mut all = BTreeSet::new();
     for resort in resorts {
@@ -151,7 +151,7 @@ pub(super) fn breakdown(connection: &Connection, on: ResortDay) -> Result<Breakd
     Ok(Breakdown { lifts, hours: query::all(connection, HOURS, key(on), hour)? })
 }
 
-/// All of it is read at one moment.
+/// Returns a day's sums of all these resorts, read from one snapshot.
 pub(super) fn mountain_day(
     connection: &Connection,
     resorts: &[ResortId],
@@ -191,7 +191,7 @@ pub(super) fn mountain_day(
     Ok(Some(whole))
 }
 
-/// The newest day at one of these resorts among the rides that came last.
+/// Returns the newest day at one of these resorts among the last rides stored.
 fn newest_day(
     connection: &Connection,
     resorts: &[ResortId],
@@ -213,12 +213,12 @@ pub(super) fn ledger(connection: &Connection) -> Result<ForEver, Failure> {
     Ok(connection.prepare_cached(LEDGER)?.query_row([], read)?)
 }
 
-/// Rides and vertical, in this order.
+/// Reads rides and vertical, in this order.
 fn tally(row: &Row<'_>, first: usize) -> rusqlite::Result<Tally> {
     Ok(Tally { rides: row.get(first)?, vertical: row.get(first + 1)? })
 }
 
-/// Rides, vertical and skiers, in this order.
+/// Reads rides, vertical and skiers, in this order.
 fn day_tally(row: &Row<'_>) -> rusqlite::Result<DayTally> {
     Ok(DayTally { tally: tally(row, 0)?, skiers: row.get(2)? })
 }

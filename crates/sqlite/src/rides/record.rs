@@ -1,4 +1,4 @@
-//! Stores events, and has the sums follow what was new.
+//! Stores ride events, and updates the sums with the new ones.
 
 use std::iter;
 
@@ -28,11 +28,11 @@ const COUNT: &str = "UPDATE ride_ledger SET stored = stored + ?1, duplicates = d
 const ADD_SEASON: &str =
     "INSERT INTO seasons (resort, season) VALUES (?1, ?2) ON CONFLICT (resort, season) DO NOTHING";
 
-/// What is asked of the database here, for the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 7] = [INSERT, FIND, IS_VOID, NAME, IS_NAMED, COUNT, ADD_SEASON];
 
-/// Stores what callers sent, each some events or a batch, in their order; what came of each event.
+/// Stores the events or batches of several callers, in order; returns the outcome of each event.
 pub(super) fn record<'e>(
     connection: &Connection,
     write_back: &WriteBack,
@@ -60,7 +60,7 @@ pub(super) fn record<'e>(
     Ok(recorded)
 }
 
-/// Counts events that were refused elsewhere.
+/// Counts events that were refused before they reached the store.
 pub(super) fn note_refused(connection: &Connection, events: u64) -> Result<(), Failure> {
     query::run(connection, COUNT, (0, 0, events.cast_signed()))?;
     Ok(())
@@ -74,7 +74,7 @@ pub(super) fn add_season(
     Ok(query::run(connection, ADD_SEASON, (resort.0, season.0)).map(drop)?)
 }
 
-/// The table of rides, and what its sums are to change by.
+/// The table of rides, and the pending changes of its sums.
 struct Log<'c> {
     connection: &'c Connection,
     insert: CachedStatement<'c>,
@@ -102,7 +102,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// False if the gate has given another body that key.
+    /// Stores the batch's key; returns false if the gate has used the key for another body.
     fn name(&self, gate: GateId, batch: &NamedBatch) -> rusqlite::Result<bool> {
         let row = (gate.0, batch.key.as_bytes(), batch.digest);
         Ok(query::run(self.connection, NAME, row)? > 0
@@ -142,7 +142,7 @@ impl Log<'_> {
         Ok(Recorded::Stored)
     }
 
-    /// False if the gate has sent an event of that id.
+    /// Inserts the event; returns false if the gate has already sent one with its id.
     fn insert(
         &mut self,
         event: &RideEvent,
@@ -166,7 +166,7 @@ impl Log<'_> {
         Ok(inserted > 0)
     }
 
-    /// What an event says: a ride, or that one was none, and by which event it had been told.
+    /// Returns an event's ride, and for a void the id of the event that it withdraws.
     fn find(
         &mut self,
         gate: GateId,
@@ -180,7 +180,7 @@ fn repeated(the_same: bool) -> Recorded {
     if the_same { Recorded::Duplicate } else { Recorded::OtherEvent }
 }
 
-/// Reads the columns of [`FIND`], which are the row's first.
+/// Reads the columns of [`FIND`], with which the row must begin.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
     let ride = Ride {
         on: resort_day(row, 0)?,
@@ -192,7 +192,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
     Ok((ride, event_id(row.get_ref(7)?)?))
 }
 
-/// An event's id as it stands in the table: 16 bytes if it is a UUID, else text.
+/// An event id as stored: 16 bytes if it is a UUID, else text.
 pub(super) struct Key<'e>(pub(super) &'e EventId);
 
 impl ToSql for Key<'_> {

@@ -1,5 +1,5 @@
-//! Brings events to the writer. Those of many callers become one piece of work, so that a sum that all of
-//! them change is written once for all.
+//! Passes ride events to the writer. Events of many callers are combined into one job, so that each sum they change is
+//! written once.
 
 use std::{collections::VecDeque, slice, sync::Arc};
 
@@ -22,14 +22,14 @@ use crate::{
     writer::Writer,
 };
 
-/// Events that wait for the writer; past it they are refused.
+/// Events that may wait for the writer; more are refused.
 const EVENTS_MAX: usize = 65_536;
 
-/// Events after which a piece of work takes no further caller's. More of them would share more pages, and
-/// let other apps' writes wait for longer.
+/// Events after which a job takes no further callers. A larger job would share more page writes, but delay the writes
+/// of other apps longer.
 const TOGETHER: usize = 4_096;
 
-/// What waits, and what its work is done with.
+/// The queue of events, and the write-back buffer of their sums.
 pub(crate) struct Recorder(Arc<Inner>);
 
 struct Inner {
@@ -41,11 +41,11 @@ struct Inner {
 struct Waiting {
     callers: VecDeque<Caller>,
     events: usize,
-    /// Pieces of work that will come for them: never fewer than callers, or some would wait for ever.
+    /// Jobs for them that have not been dropped: never fewer than callers, or some would wait for ever.
     coming: usize,
 }
 
-/// Somebody who waits for an answer.
+/// A caller that waits for the outcome of its events.
 struct Caller {
     batch: Option<NamedBatch>,
     events: Vec<RideEvent>,
@@ -53,17 +53,17 @@ struct Caller {
 }
 
 impl Recorder {
-    /// A recorder that keeps these skiers' days.
+    /// Returns a recorder that uses this write-back buffer.
     pub(crate) fn new(write_back: Arc<WriteBack>) -> Self {
         Self(Arc::new(Inner { waiting: Mutex::default(), write_back }))
     }
 
-    /// Skiers' days.
+    /// Returns the write-back buffer.
     pub(super) fn write_back(&self) -> &WriteBack {
         &self.0.write_back
     }
 
-    /// Does something in one of the writer's next groups with the skiers' days.
+    /// Runs `work` with the write-back buffer in one of the writer's next groups.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         writer: &Writer,
@@ -92,16 +92,16 @@ impl Recorder {
     ) -> Result<Vec<Recorded>> {
         let (reply, answer) = Reply::channel();
         self.push(Caller { batch, events, reply })?;
-        // Refused, it is dropped, and with it one caller, who need not be this one: another's piece of work
-        // may have taken this one's events.
+        // A refused job is dropped, and removes one caller from the queue. That need not be this caller, whose events
+        // another job may have taken.
         let refused = writer.submit(App::Rides, Box::new(Together::new(&self.0))).err();
         answer.await.unwrap_or_else(|_| {
             Err(refused.unwrap_or_else(|| Error::unavailable(NotTaken::FullOrClosed("rides"))))
         })
     }
 
-    /// Each caller brings a piece of work; the first to run does that of all, and for the others there is
-    /// nothing left.
+    /// Queues a caller. Each caller submits a job; the first job to run serves all queued callers, and the others find
+    /// an empty queue.
     fn push(&self, caller: Caller) -> Result<()> {
         let mut waiting = self.0.waiting.lock();
         if waiting.events + caller.events.len() > EVENTS_MAX {
@@ -115,7 +115,7 @@ impl Recorder {
 }
 
 impl Waiting {
-    /// Takes callers until they have brought enough.
+    /// Takes callers until they have [`TOGETHER`] events.
     fn take(&mut self) -> Vec<Caller> {
         let (mut callers, mut events) = (Vec::new(), 0);
         while events < TOGETHER
@@ -129,13 +129,13 @@ impl Waiting {
     }
 }
 
-/// The work of as many callers as wait when it runs.
+/// A job that serves the callers that are queued when it runs.
 struct Together {
     inner: Arc<Inner>,
     callers: Vec<Caller>,
-    /// What came of each caller's events.
+    /// The outcome of each caller's events.
     outcomes: Vec<Result<Vec<Recorded>>>,
-    /// They failed together: each caller's are stored, or not, without the others'.
+    /// The fallback after a failure: each caller's events are stored under a savepoint of their own.
     apart: bool,
 }
 
@@ -194,14 +194,15 @@ impl Job for Together {
 
     fn answer(mut self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
         if self.callers.is_empty() {
-            // It was refused before it ran, and whoever it would have worked for with it.
+            // The group failed before this job ran; the callers it would have served get the error.
             self.take();
         }
         self.inner.write_back.settle(lost);
         let mut outcomes = std::mem::take(&mut self.outcomes).into_iter();
         for caller in std::mem::take(&mut self.callers) {
-            let outcome =
-                outcomes.next().unwrap_or_else(|| Err(Error::internal("nothing came of rides")));
+            let outcome = outcomes
+                .next()
+                .unwrap_or_else(|| Err(Error::internal("a batch of rides has no outcome")));
             let answer = match lost {
                 Some(lost) => Err(Error::unavailable(lost.clone())),
                 None => outcome,
@@ -211,7 +212,7 @@ impl Job for Together {
     }
 }
 
-/// Work that changes skiers' days, which are to know whether it was committed before anybody else does.
+/// A job that changes buffered sums. The buffer is settled before the caller gets the reply.
 struct WithSums {
     work: Box<dyn Job>,
     write_back: Arc<WriteBack>,
@@ -233,8 +234,8 @@ impl Job for WithSums {
 }
 
 impl Drop for Together {
-    /// If it never ran, because the writer would not take it or has ended, a caller is one too many, and is
-    /// told so.
+    /// If the job never ran, because the writer refused it or has ended, one caller is left without a job; it is
+    /// dropped, which replies with an error.
     fn drop(&mut self) {
         let mut waiting = self.inner.waiting.lock();
         waiting.coming -= 1;

@@ -1,4 +1,4 @@
-//! Searches rides: in whichever table is the smallest that knows what is asked for.
+//! Searches rides, in the smallest table that can answer the query.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,7 @@ const ON_DAY: &str = "SELECT season, resort, day, skier, minute, lift, vertical,
 const EVENT: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids, row, gate, event, at \
     FROM rides WHERE gate = ?1 AND event = ?2";
 
-/// For the test of plans: pages, an event, and the skiers of one day.
+/// For the test of query plans: pages, an event, and the skiers of one day.
 #[cfg(test)]
 pub(crate) fn statements() -> [String; 4] {
     let day = lodge_domain::rides::Day(3);
@@ -36,16 +36,16 @@ pub(crate) fn statements() -> [String; 4] {
     [PAGE.to_owned(), ON_DAY.to_owned(), EVENT.to_owned(), statement(&skiers).1]
 }
 
-/// A table that can answer.
+/// The table that answers a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Table {
-    /// Days at resorts, whose skiers are counted.
+    /// Days at resorts, with the number of skiers.
     Days,
-    /// Seasons at resorts, likewise.
+    /// Seasons at resorts, with the number of skiers.
     Seasons,
     Lifts,
     Hours,
-    /// Skiers' days.
+    /// Skier days.
     Skiers,
     Rides,
 }
@@ -61,8 +61,8 @@ impl Table {
         let whole_hours = query.minutes.as_ref().is_none_or(are_whole_hours);
         match (needs_lift, needs_time, needs_skier) {
             (false, false, false) if !query.count_skiers => Self::Days,
-            // A skier who comes on two days is one in the season: only whole seasons, or days by
-            // themselves, have their skiers counted.
+            // A skier who rides on two days counts once in a season, so numbers of skiers cannot be added up: they
+            // are stored for whole seasons and single days only.
             (false, false, false) if one_resort && one_season => match &query.days {
                 _ if by(Dimension::Day) => Self::Days,
                 None => Self::Seasons,
@@ -101,7 +101,7 @@ impl Table {
         }
     }
 
-    /// A condition that is no filter's.
+    /// The condition that selects the table's rows, besides the filters.
     fn condition(self) -> &'static str {
         match self {
             Self::Days => "day > 0",
@@ -115,7 +115,7 @@ fn are_whole_hours(minutes: &RangeInclusive<Minute>) -> bool {
     (minutes.start().0.saturating_sub(1)).is_multiple_of(60) && minutes.end().0.is_multiple_of(60)
 }
 
-/// The statement of a query, and its numbers.
+/// Returns the table of a query, its SQL, and the parameters.
 fn statement(query: &RideQuery) -> (Table, String, Vec<i64>) {
     let table = Table::of(query);
     let (mut conditions, mut numbers) = (vec![table.condition().to_owned()], Vec::new());
@@ -145,7 +145,7 @@ fn statement(query: &RideQuery) -> (Table, String, Vec<i64>) {
         None => {}
     }
     let keys: Vec<_> = query.by.iter().map(|dimension| table.column(*dimension)).collect();
-    // One more, which tells whether there are more.
+    // One more than the limit, to detect further rows.
     numbers.push(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1));
     (table, sql(query, table, &keys, &conditions.join(" AND ")), numbers)
 }
@@ -174,7 +174,7 @@ fn sql(query: &RideQuery, table: Table, keys: &[&str], conditions: &str) -> Stri
             "SELECT {columns} FROM {name} WHERE {conditions} {group_by} HAVING rides_of_group > 0 {order_by} LIMIT ?"
         );
     }
-    // First by skier, so that those whose rides are all void are none.
+    // Grouped by skier first, so that skiers whose rides are all void do not count.
     let sums = [format!("SUM({rides}) AS rides_sum"), format!("SUM({vertical}) AS vertical_sum")];
     let inner = [&columns_as_keys[..], &["skier AS who".to_owned()], &sums].concat().join(", ");
     let by_skier = clause("GROUP BY", &[&names[..], &["who".to_owned()]].concat());
@@ -191,7 +191,7 @@ fn clause(words: &str, names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("{words} {}", names.join(", ")) }
 }
 
-/// Whether skiers' days are to be written before the search.
+/// Whether buffered skier days must be written back before the search.
 pub(super) fn reads_skier_days(query: &RideQuery) -> bool {
     Table::of(query) == Table::Skiers
 }
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skiers_are_counted_by_whoever_has_counted_them() {
+    fn skiers_are_counted_from_the_smallest_sufficient_table() {
         let days = |first, last| Some(Day(first)..=Day(last));
         let one = (vec![ResortId(3)], vec![Season(2025)]);
         let two = (vec![ResortId(3), ResortId(4)], vec![Season(2025)]);

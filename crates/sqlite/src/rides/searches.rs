@@ -1,5 +1,5 @@
-//! The way to the thread that searches. Whoever has a place has skiers' days written, if the search reads
-//! them; those who come at once have them written once.
+//! Admission of searches to their thread. A search that reads skier days first has buffered ones written back;
+//! concurrent searches share one such write.
 
 use std::sync::{
     Arc,
@@ -16,22 +16,22 @@ use crate::{
     readers::Readers,
 };
 
-/// The searching thread, those who wait for it, and the writing before.
+/// The search thread, its queue slots, and the write-back rounds before searches.
 pub(crate) struct Searches {
     thread: Readers,
     places: Arc<Semaphore>,
-    /// Rounds of writing that have begun.
+    /// Write-back rounds that have begun.
     begun: AtomicU64,
-    /// The last of them that came to its end; locked while one is under way.
+    /// The last round that has ended; locked while a round runs.
     ended: Mutex<u64>,
 }
 
-/// A place on the thread or among those who wait; free again when the search has ended or is given up.
+/// A slot on the thread or in its queue; dropping it, when the search has ended or was cancelled, frees the slot.
 #[must_use]
 pub(crate) struct Place(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit);
 
 impl Searches {
-    /// Searches on this thread, so many at once.
+    /// Returns the admission to this thread, with this number of slots.
     pub(crate) fn new(thread: Readers, places: usize) -> Self {
         let (begun, ended) = (AtomicU64::new(0), Mutex::new(0));
         Self { thread, places: Arc::new(Semaphore::new(places)), begun, ended }
@@ -42,7 +42,7 @@ impl Searches {
         place.map(Place).map_err(|_| Error::unavailable(NotTaken::Full("searches")))
     }
 
-    /// Answers when a round of writing has ended that began after this was called: its own, or another's.
+    /// Returns when a write-back round that began after this call has ended: its own or that of another search.
     pub(super) async fn round(&self, write: impl Future<Output = Result<()>>) -> Result<()> {
         let begun = self.begun.load(Ordering::SeqCst);
         let mut ended = self.ended.lock().await;
@@ -82,7 +82,7 @@ mod tests {
     use crate::{Options, tests::open};
 
     #[tokio::test]
-    async fn those_who_come_during_a_round_share_the_next_unless_it_fails() {
+    async fn searches_that_arrive_during_a_round_share_the_next_unless_it_fails() {
         let (engine, _folder) = open(&Options::default());
         let rounds = Cell::new(0);
         let (end, ended) = oneshot::channel::<()>();

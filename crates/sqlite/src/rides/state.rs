@@ -1,33 +1,33 @@
-//! What the sums of rides are made of: skiers' days, places among the leaders, and what changes them.
+//! Types shared by the sums of rides: skier days, leaderboard entries, and their changes.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use lodge_domain::rides::{Day, ResortDay, ResortId, Season, SkierId, Span, Tally};
 use rusqlite::Row;
 
-/// A skier's day at a resort.
+/// The sum of a skier's rides on a day at a resort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DayState {
-    /// Where and when.
+    /// The resort and day.
     pub(super) on: ResortDay,
     /// The sum.
     pub(super) tally: Tally,
-    /// The last ride, by its row, that is in it.
+    /// The row of the last ride included.
     pub(super) up_to: i64,
 }
 
-/// Sorted as the table is.
+/// Sorts like the table `skier_days`.
 pub(super) type DayKey = (SkierId, ResortDay);
 pub(super) type Days = BTreeMap<DayKey, DayState>;
 
-/// Sorted as the table is.
+/// Sorts like the table `leaders`.
 pub(super) type PlaceKey = (Span, SkierId);
-/// How far up a leader went, or that a skier is none.
+/// A leader's vertical; `None` if the skier is not on the leaderboard.
 pub(super) type Place = Option<u64>;
-/// Places on one board.
+/// Entries of one leaderboard.
 pub(super) type Places = BTreeMap<SkierId, Place>;
 
-/// By how much.
+/// A change of a sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Delta {
     pub(super) rides: i64,
@@ -40,7 +40,7 @@ impl Delta {
         self.vertical += other.vertical;
     }
 
-    /// A sum with this in it. What is taken away was added before.
+    /// Returns the sum plus this change. A subtraction only removes what was added before.
     pub(super) fn onto(self, tally: Tally) -> Tally {
         Tally {
             rides: tally.rides.saturating_add_signed(self.rides),
@@ -49,12 +49,12 @@ impl Delta {
     }
 }
 
-/// Puts newer days in the place of older ones; all are of one skier.
+/// Overlays days of one skier with newer ones.
 pub(super) fn overlay(older: Vec<DayState>, newer: Vec<DayState>) -> Vec<DayState> {
     let mut days: BTreeMap<ResortDay, DayState> =
         older.into_iter().map(|state| (state.on, state)).collect();
     for state in newer {
-        // The disk was read after the memory: it may be ahead.
+        // The disk was read after the buffer, so it may be newer.
         if days.get(&state.on).is_none_or(|known| known.up_to <= state.up_to) {
             days.insert(state.on, state);
         }
@@ -62,13 +62,13 @@ pub(super) fn overlay(older: Vec<DayState>, newer: Vec<DayState>) -> Vec<DayStat
     days.into_values().collect()
 }
 
-/// The columns `season`, `resort` and `day`; day 0 is a whole season.
+/// Returns the values of the columns `season`, `resort` and `day`; day 0 is a whole season.
 pub(super) fn key(span: impl Into<Span>) -> (u16, u16, u16) {
     let Span { season, resort, day } = span.into();
     (season.0, resort.0, day.map_or(0, |day| day.0))
 }
 
-/// Reads the columns that [`key`] is for, the first of which is at `first`.
+/// Reads the columns of [`key`], the first of which is at `first`.
 pub(super) fn resort_day(row: &Row<'_>, first: usize) -> rusqlite::Result<ResortDay> {
     Ok(ResortDay {
         season: Season(row.get(first)?),
@@ -77,7 +77,7 @@ pub(super) fn resort_day(row: &Row<'_>, first: usize) -> rusqlite::Result<Resort
     })
 }
 
-/// Comes before every day.
+/// Sorts before every day.
 pub(super) const FIRST_DAY: ResortDay =
     ResortDay { season: Season(0), resort: ResortId(0), day: Day(0) };
 const LAST_DAY: ResortDay =

@@ -1,4 +1,4 @@
-//! The ports of rides.
+//! Implements the ports of rides.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::engine::Engine;
 
-/// Rides in the database.
+/// The store of rides in the engine.
 #[derive(Clone)]
 pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
 
@@ -30,7 +30,7 @@ impl SqliteRides {
         self.0.readers.read(App::Rides, days).await
     }
 
-    /// Writes those days of these skiers that are newer in memory.
+    /// Writes back the buffered days of these skiers.
     async fn write_days_of(&self, skiers: &[SkierId]) -> Result<()> {
         let is_newer = |skier: &SkierId| !self.0.rides.write_back().days_of(*skier).is_empty();
         let newer: Vec<SkierId> = skiers.iter().copied().filter(is_newer).collect();
@@ -41,7 +41,7 @@ impl SqliteRides {
         self.0.rides.write(&self.0.writer, write).await
     }
 
-    /// Writes all sums that are newer in memory now, a part at a time.
+    /// Writes back all sums that are buffered now, in bounded steps.
     pub(super) async fn write_sums(&self) -> Result<()> {
         if self.0.rides.write_back().is_empty() {
             return Ok(());
@@ -161,7 +161,7 @@ impl RideTallies for SqliteRides {
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>> {
         let engine = Arc::clone(&self.0);
         let shown = move |connection: &_| {
-            // Before the disk is read: what is written meanwhile is in both.
+            // Read before the disk, so that entries written back meanwhile are in both and none is missed.
             let newer = engine.rides.write_back().places_on(span);
             leaders::shown(connection, span, limit, newer)
         };

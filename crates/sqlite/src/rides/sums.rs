@@ -1,4 +1,4 @@
-//! The sums of rides, brought up to what a group of events changed: each row once for the whole group.
+//! Updates the sums of rides for a group of events, each row once per group.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const ADD_HOUR: &str = "INSERT INTO hour_days (season, resort, day, hour, rides,
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 2] = [ADD_LIFT, ADD_HOUR];
 
-/// What one ride, or its void, changes.
+/// The change of sums by one ride or void.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change {
     skier: SkierId,
@@ -27,25 +27,25 @@ pub(super) struct Change {
     lift: LiftId,
     pub(super) hour: Hour,
     pub(super) by: Delta,
-    /// Where the event stands in the table of rides.
+    /// The event's row in `rides`.
     row: i64,
 }
 
 impl Change {
-    /// A ride that is new (`times` 1), or none any more (-1), by the event in this row.
+    /// Returns the change by a new ride (`times` 1) or a void (-1), stored in this row.
     pub(super) fn of(ride: &Ride, times: i64, row: i64) -> Self {
         let by = Delta { rides: times, vertical: times * i64::from(ride.vertical) };
         let Ride { on, skier, minute, lift, .. } = *ride;
         Self { skier, on, lift, hour: minute.hour(), by, row }
     }
 
-    /// Whose season it is in; by this, and then the day, changes are sorted.
+    /// The sort key of changes, before the day.
     fn season(&self) -> (SkierId, Season, ResortId) {
         (self.skier, self.on.season, self.on.resort)
     }
 }
 
-/// What a group of events changes.
+/// The changes by a group of events.
 #[derive(Default)]
 pub(super) struct Changes(Vec<Change>);
 
@@ -54,7 +54,7 @@ impl Changes {
         self.0.push(change);
     }
 
-    /// Changes the sums.
+    /// Applies the changes to all sums.
     pub(super) fn apply(
         mut self,
         connection: &Connection,
@@ -84,7 +84,7 @@ impl Changes {
             board.apply(work, &change.moves);
             boards.push(board);
         }
-        // Only now: what these write counts as all that the rides changed.
+        // Only after all changes are applied: a refill writes back all sums, and marks every ride as written back.
         for mut board in boards {
             board.keep_in_bounds(connection, work)?;
             board.write(connection)?;
@@ -93,7 +93,7 @@ impl Changes {
     }
 }
 
-/// What changes of a day at a resort, or of a season.
+/// The changes of a day at a resort, or of a season.
 #[derive(Default)]
 struct SpanChange {
     by: Delta,
@@ -110,7 +110,7 @@ impl SpanChange {
     }
 }
 
-/// Changes the days of one skier's season at a resort, all of `changes`.
+/// Applies `changes`, all of one skier's season at a resort, to the skier's days.
 fn apply_season(
     work: &mut Work<'_>,
     changes: &[Change],

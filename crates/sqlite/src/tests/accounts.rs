@@ -1,4 +1,4 @@
-//! What the stores of accounts keep, and for how long.
+//! Retention in the account stores.
 
 use jiff::SignedDuration;
 use lodge_contract::{
@@ -34,7 +34,7 @@ fn fixture(sqlite: &Sqlite) -> AccountsFixture {
 }
 
 #[tokio::test]
-async fn what_is_past_its_time_goes() {
+async fn expired_rows_are_removed() {
     let (sqlite, _folder) = opened();
     let fixture = fixture(&sqlite);
     let accounts = &fixture.accounts;
@@ -47,13 +47,13 @@ async fn what_is_past_its_time_goes() {
     assert_eq!(tidy(at(3600)).await.unwrap().accounts, 1, "the session");
     assert_eq!(tidy(at(1) + NAME_RESERVED).await.unwrap().accounts, 1, "the name");
     let again = made(&**accounts, &goes).await;
-    assert_ne!(again.id, gone.id, "nothing of the former account is the new one's");
-    assert_eq!(tidy(at(1) + EVENTS_KEPT).await.unwrap().accounts, 6, "what happened");
+    assert_ne!(again.id, gone.id, "the new account shares nothing with the former one");
+    assert_eq!(tidy(at(1) + EVENTS_KEPT).await.unwrap().accounts, 6, "the events");
     assert!(accounts.get(stays.id).await.unwrap().is_some());
 }
 
 #[tokio::test]
-async fn a_revocation_is_told_however_much_happens_to_the_same_account() {
+async fn a_revocation_reaches_the_feed_however_many_events_the_account_has() {
     let (sqlite, _folder) = opened();
     let fixture = fixture(&sqlite);
     let (accounts, sessions) = (&fixture.accounts, &fixture.sessions);
@@ -69,7 +69,7 @@ async fn a_revocation_is_told_however_much_happens_to_the_same_account() {
         Ok(())
     };
     sqlite.0.writer.write(App::Accounts, note).await.unwrap();
-    // One of these trims what is kept of the account.
+    // One of these events trims those of the account.
     for _ in 0..EVENTS_TRIMMED_EVERY {
         begun(&fixture, &ada).await;
     }
@@ -80,7 +80,7 @@ async fn a_revocation_is_told_however_much_happens_to_the_same_account() {
 }
 
 #[tokio::test]
-async fn a_reader_of_the_feed_whose_entries_are_removed_begins_anew() {
+async fn a_feed_reader_whose_entries_were_removed_begins_anew() {
     let (sqlite, _folder) = opened();
     let fixture = fixture(&sqlite);
     let (accounts, sessions) = (&fixture.accounts, &fixture.sessions);
@@ -101,7 +101,7 @@ async fn a_reader_of_the_feed_whose_entries_are_removed_begins_anew() {
     assert_eq!(sessions.changed_since(Some(first.place)).await.unwrap().accounts, [ada.id]);
 }
 
-/// A ticket for an identity, until 900 seconds.
+/// A ticket for an identity that expires at 900 seconds.
 fn ticket(subject: &str) -> NewTicket {
     let identity = Identity::new("https://id.example.org".to_owned(), subject.to_owned());
     let digest = TicketDigest::of(subject);
@@ -120,7 +120,7 @@ async fn only_the_last_tickets_are_kept() {
     for subject in ["first", "second"] {
         store.issue(ticket(subject)).await.unwrap();
     }
-    // As if as many had come meanwhile as leave room for one of the two.
+    // As if so many tickets had been issued meanwhile that one of the two is dropped.
     let come = "UPDATE sqlite_sequence SET seq = seq + ?1 WHERE name = 'tickets'";
     let come =
         move |connection: &Connection| Ok(connection.prepare(come)?.execute([TICKETS_MAX - 2])?);
@@ -134,7 +134,7 @@ async fn only_the_last_tickets_are_kept() {
 }
 
 #[tokio::test]
-async fn a_ticket_that_is_past_its_time_goes() {
+async fn an_expired_ticket_is_removed() {
     let (sqlite, _folder) = opened();
     sqlite.identities().issue(ticket("late")).await.unwrap();
     let tidied = |now| sqlite.tidy(now, SignedDuration::from_hours(1));

@@ -1,4 +1,4 @@
-//! What the board leaves in its tables.
+//! Contents of the board's tables after edits and deletions.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use rusqlite::Connection;
 use super::{arrive, board, open, written};
 use crate::{Options, engine::Engine, tx::SqliteTx};
 
-/// Rows in which something is left that somebody wrote.
+/// Counts rows that still have a text, picture, mention or reaction.
 const WRITTEN: &str = "SELECT (SELECT count(*) FROM board_messages WHERE picture IS NOT NULL) \
     + (SELECT count(*) FROM board_events WHERE body IS NOT NULL OR picture IS NOT NULL) \
     + (SELECT count(*) FROM board_mentions) + (SELECT count(*) FROM board_reactions)";
 
-/// Whether the search index knows a word, in whatever it has of one; the words of these tests share no beginning, so
-/// that it keeps each as it is.
+/// Whether the search index has a word in any of its blocks; the words of these tests share no prefix, so that each is
+/// stored in full.
 async fn is_indexed(engine: &Engine, word: &'static str) -> bool {
     let blocks = |connection: &Connection| {
         let mut blocks = connection.prepare("SELECT block FROM board_search_data")?;
@@ -40,7 +40,7 @@ async fn is_indexed(engine: &Engine, word: &'static str) -> bool {
 }
 
 #[tokio::test]
-async fn words_that_cannot_be_read_any_more_are_in_no_part_of_the_index() {
+async fn words_of_messages_that_are_not_shown_are_erased_from_the_index() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
     let by = somebody(Role::Moderator);
@@ -48,7 +48,7 @@ async fn words_that_cannot_be_read_any_more_are_in_no_part_of_the_index() {
     for text in ["xylophone", "quagga", "zucchini", "jodhpurs", "kumquat"] {
         let new = message(&Slug::lobby(), text);
         ids.push(board.post(new, by.clone(), BEGIN).await.unwrap().event().id);
-        // So many that the index has several parts, and has merged some.
+        // So many that the index has several segments, and has merged some.
         for _ in 0..20 {
             let new = message(&Slug::lobby(), "snow");
             board.post(new, by.clone(), BEGIN).await.unwrap();
@@ -81,7 +81,7 @@ async fn words_that_cannot_be_read_any_more_are_in_no_part_of_the_index() {
 }
 
 #[tokio::test]
-async fn of_a_deleted_message_no_row_keeps_the_text() {
+async fn no_row_keeps_the_text_of_a_deleted_message() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
     let by = somebody(Role::Member);
@@ -110,7 +110,7 @@ async fn of_a_deleted_message_no_row_keeps_the_text() {
 }
 
 #[tokio::test]
-async fn what_is_unread_is_counted_among_the_newest_thousand() {
+async fn unread_messages_are_counted_among_the_newest_thousand() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
     let (reader, other) = (somebody(Role::Member), somebody(Role::Member));
@@ -141,11 +141,11 @@ async fn what_is_unread_is_counted_among_the_newest_thousand() {
     own(999).await;
     assert_eq!(unread().await, 1);
     own(1).await;
-    assert_eq!(unread().await, 0, "what is older is not looked at");
+    assert_eq!(unread().await, 0, "older messages are not counted");
 }
 
 #[tokio::test]
-async fn whoever_was_named_often_is_forgotten_piece_by_piece_and_wholly() {
+async fn all_mentions_of_a_deleted_account_are_removed_in_bounded_steps() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
     let former = somebody(Role::Member).profile;
@@ -159,7 +159,7 @@ async fn whoever_was_named_often_is_forgotten_piece_by_piece_and_wholly() {
         Ok(forget_mentions(&mut SqliteTx(connection), account)?)
     };
     let forgotten = engine.writer.write(App::Board, name).await.unwrap();
-    assert_eq!(forgotten, FORGOTTEN_AT_ONCE, "in one piece of the writer's work");
+    assert_eq!(forgotten, FORGOTTEN_AT_ONCE, "in one transaction");
     board.forget(account).await.unwrap();
     let (channel, cursor) = (Slug::lobby(), Cursor::default());
     let positions = SqlReads::new(Arc::clone(&engine));

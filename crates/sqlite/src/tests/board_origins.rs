@@ -1,4 +1,4 @@
-//! Several origins in one store, as a ring of databases brings them together.
+//! Several origins in one store, as in a ring of databases.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use rusqlite::Connection;
 use super::{arrive, board, board_of, open, written};
 use crate::{Options, engine::Engine, origins};
 
-/// Somebody who reads on from a cursor, and notes what comes.
+/// A reader that follows a cursor and records the events.
 struct Reader {
     cursor: Cursor,
     seen: Vec<Event>,
@@ -32,9 +32,9 @@ impl Reader {
         Self { cursor: Cursor::default(), seen: Vec::new() }
     }
 
-    /// Reads a page; whether there is more.
+    /// Reads a page; returns whether there is more.
     async fn read(&mut self, board: &SqlBoard<Engine>, limit: usize) -> bool {
-        // As text, as clients keep it.
+        // Round trip through text, the form in which clients store cursors.
         let cursor = self.cursor.to_string().parse().unwrap();
         let page = board.events(Slug::lobby(), Reach::After(cursor), limit).await.unwrap();
         self.seen.extend(page.events);
@@ -42,7 +42,7 @@ impl Reader {
         page.more
     }
 
-    /// Each event once, those of an origin in their order; then what the reader shows.
+    /// Checks that each event arrived once, those of an origin in order; returns the events in the order of display.
     fn check(&self, all: &[EventId]) -> Result<Vec<EventId>, TestCaseError> {
         for event in &self.seen {
             let id = event.id;
@@ -64,14 +64,14 @@ fn origin(number: u32) -> Origin {
     Origin::new(1_000 - number).unwrap()
 }
 
-/// Stores a message that an origin has written elsewhere.
+/// Stores a message that an origin has written in another database.
 fn say(connection: &Connection, place: (EventId, Stamp), by: &Actor) {
     let client_id = message(&Slug::lobby(), "x").client_id;
     arrive(connection, place, &written("x"), Some(&client_id), by);
 }
 
-/// Each origin goes by a clock that is up to five seconds wrong, and its events arrive in their order, but between
-/// those of others anywhere; readers read at any time, in pages of any length.
+/// Each origin has a clock that is up to five seconds wrong. Its events arrive in order, interleaved with those of
+/// other origins; readers read at any time, in pages of any length.
 async fn converge(
     skews_ms: [i64; 3],
     writes: &[(usize, i64)],
@@ -119,7 +119,7 @@ async fn converge(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(by_depth(24, 240)))]
     #[test]
-    fn all_readers_come_to_one_order_and_no_cursor_skips_an_event(
+    fn all_readers_converge_to_one_order_and_no_cursor_skips_an_event(
         skews_ms in [-5_000_i64..5_000, -5_000_i64..5_000, -5_000_i64..5_000],
         writes in vec((0_usize..3, 0_i64..2_000), 0..40),
         reads in vec((0_usize..3, 1_usize..6), 1..20),
@@ -130,7 +130,7 @@ proptest! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn origins_that_write_to_one_store_at_once_follow_each_other() {
+async fn concurrent_origins_in_one_store_are_serialized() {
     let (engine, _folder) = open(&Options::default());
     for number in 0..3 {
         let add = move |connection: &Connection| Ok(origins::add(connection, origin(number))?);
@@ -160,11 +160,11 @@ async fn origins_that_write_to_one_store_at_once_follow_each_other() {
         .flat_map(|n| (1..=30).map(move |seq| EventId { origin: origin(n), seq }))
         .collect();
     reader.check(&all).unwrap();
-    // In one store nothing is earlier than what was there before it, whatever its writer's clock says.
+    // In one store no event is earlier than those stored before it, whatever its writer's clock says.
     assert!(reader.seen.is_sorted_by_key(Event::place));
 }
 
-/// Adds so many origins that each write a few events, and are all open.
+/// Adds open origins that each write a few events.
 async fn many_origins(engine: &Arc<Engine>, origins: u32, each: u64) {
     let by = somebody(Role::Member);
     let write = move |connection: &Connection| {
@@ -181,7 +181,7 @@ async fn many_origins(engine: &Arc<Engine>, origins: u32, each: u64) {
 }
 
 #[tokio::test]
-async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
+async fn a_reader_of_many_open_origins_reaches_the_end_or_gets_an_error() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
     many_origins(&engine, 60, 3).await;
@@ -189,7 +189,7 @@ async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
     for _ in 0..=60 * 3 / 7 {
         reader.read(&board, 7).await;
     }
-    assert!(!reader.read(&board, 7).await, "there is no end");
+    assert!(!reader.read(&board, 7).await, "the end is not reached");
     let all: Vec<_> = (0..60)
         .rev()
         .flat_map(|n| (1..=3).map(move |seq| EventId { origin: origin(n), seq }))
@@ -204,7 +204,7 @@ async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
 }
 
 #[tokio::test]
-async fn what_is_read_of_a_restored_board_is_no_others_event() {
+async fn a_restored_board_reuses_no_event_ids() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let by = somebody(Role::Member);
     let post = async |board: &dyn BoardLog, text: &str| {
@@ -227,16 +227,16 @@ async fn what_is_read_of_a_restored_board_is_no_others_event() {
         let engine = crate::Sqlite::open(second.path(), &Options::default()).unwrap();
         let board = engine.board_log();
         let new = post(&*board, "new").await;
-        assert!(!origins.contains(&new.origin), "a number was given twice");
+        assert!(!origins.contains(&new.origin), "an origin was reused");
         origins.push(new.origin);
-        // Whoever had read more than the backup has misses nothing of what came after it.
+        // A reader that had read more than the backup has misses no event written after the restore.
         let page = board.events(Slug::lobby(), Reach::After(had.clone()), 10).await.unwrap();
         assert_eq!(page.events.iter().map(|event| event.id).collect::<Vec<_>>(), [new]);
         assert!(page.cursor.has(new) && !page.cursor.has(lost));
         engine.close().await.unwrap();
         let engine = crate::Sqlite::open(second.path(), &Options::default()).unwrap();
         let again = post(&*engine.board_log(), "again").await;
-        assert_eq!((again.origin, again.seq), (new.origin, 2), "a restart is no other origin");
+        assert_eq!((again.origin, again.seq), (new.origin, 2), "a restart keeps the origin");
         engine.close().await.unwrap();
     }
 }

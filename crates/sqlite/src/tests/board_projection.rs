@@ -1,4 +1,4 @@
-//! What is made of the board's log is the same whatever the order in which events of several origins arrive.
+//! Projections of the board's log do not depend on the order in which events of several origins arrive.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{Options, engine::Engine, origins};
 
 const ORIGINS: u32 = 3;
 
-/// An event as an origin has written it.
+/// An event written by an origin.
 #[derive(Clone)]
 struct Written {
     place: (EventId, Stamp),
@@ -33,12 +33,12 @@ struct Written {
     by: Actor,
 }
 
-/// A choice of what an origin writes: which origin, which kind, which message it is about, when, and who.
+/// A random event: origin, kind, target message, time, author.
 type Choice = (u32, u8, Index, i64, usize);
 
-/// The events of all origins, in the order in which they were written.
+/// Returns the events of all origins, in the order in which they were written.
 fn write_all(choices: &[Choice], people: &[Actor; 2]) -> Vec<Written> {
-    // Any event may be about any message, also about one that its origin cannot know yet.
+    // An event may target any message, also one that its origin cannot know yet.
     let mut seqs = [0; ORIGINS as usize];
     let ids: Vec<_> = choices
         .iter()
@@ -75,7 +75,7 @@ fn write_all(choices: &[Choice], people: &[Actor; 2]) -> Vec<Written> {
     choices.iter().enumerate().map(event).collect()
 }
 
-/// The same events in another order, in which those of each origin keep theirs.
+/// Returns the same events in another order, which keeps the order within each origin.
 fn interleave(events: &[Written], turns: &[Index]) -> Vec<Written> {
     let of_origin = |number: u32| {
         let own = events.iter().filter(move |event| event.place.0.origin.number() == number + 1);
@@ -92,14 +92,14 @@ fn interleave(events: &[Written], turns: &[Index]) -> Vec<Written> {
     arrived
 }
 
-/// All that a reader can see of a board.
+/// Everything that a reader can see of a board.
 #[derive(Debug, PartialEq)]
 struct Seen {
     messages: Vec<Message>,
     events: Vec<Event>,
     found: Vec<EventId>,
     unread: Vec<Unread>,
-    /// Rows of the log in which a deleted message has a text left.
+    /// Log rows that still have a text or picture of a deleted message.
     left: i64,
 }
 
@@ -113,7 +113,7 @@ async fn seen_after(
             origins::add(connection, Origin::new(number + 1).unwrap())?;
         }
         for Written { place, what, sent, by } in &events {
-            // Twice, as a replica may be told of it.
+            // Twice, because a replica may receive an event twice.
             for _ in 0..2 {
                 arrive(connection, *place, what, sent.as_ref(), by);
             }
@@ -170,7 +170,7 @@ async fn converge(choices: &[Choice], turns: &[Index]) -> TestCaseResult {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(by_depth(24, 240)))]
     #[test]
-    fn the_order_in_which_origins_are_heard_changes_nothing(
+    fn the_order_in_which_origins_arrive_changes_nothing(
         choices in vec((0..ORIGINS, 0_u8..10, any::<Index>(), 0_i64..50, 0_usize..2), 0..40),
         turns in vec(any::<Index>(), 1..20),
     ) {

@@ -1,4 +1,4 @@
-//! A board that was written before its log had all of it.
+//! The upgrade of a board from before the log had all texts.
 
 use lodge_contract::{board::somebody, samples::at};
 use lodge_domain::{
@@ -13,10 +13,10 @@ use rusqlite::Connection;
 use super::board;
 use crate::{Options, engine::Engine, migrations};
 
-/// The last version of files whose messages had their texts beside the log.
+/// The last schema version that stored the texts of messages outside the log.
 const FORMER: u32 = 18;
 
-/// Messages: 1 as it was written, 2 edited, 3 hidden, 4 deleted, 5 an answer to 2 with a picture.
+/// Messages: 1 unchanged, 2 edited, 3 hidden, 4 deleted, 5 a reply to 2 with a picture.
 const WRITTEN: &str = "
     INSERT INTO board_origins (origin, is_open) VALUES (7, 1);
     INSERT INTO board_people (person, username, nickname) VALUES (1, 'ada', 'Ada');
@@ -54,7 +54,7 @@ fn texts(messages: &[Message]) -> Vec<Option<&str>> {
 }
 
 #[tokio::test]
-async fn an_upgraded_board_shows_the_same_and_goes_on() {
+async fn an_upgraded_board_shows_the_same_messages_and_accepts_changes() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = Connection::open(folder.path().join("lodge.db")).unwrap();
     migrations::run_to(&mut file, FORMER).unwrap();

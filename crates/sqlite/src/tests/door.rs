@@ -1,4 +1,4 @@
-//! A door before which threads wait.
+//! A gate that blocks threads of the engine in tests.
 
 use std::{
     sync::Arc,
@@ -7,10 +7,10 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
-/// What a failed test waits for at most.
+/// How long a test waits before it fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A door that is shut until it is opened.
+/// Blocks threads until it is opened.
 #[derive(Clone, Default)]
 pub(super) struct Door(Arc<(Mutex<Inside>, Condvar)>);
 
@@ -21,12 +21,12 @@ struct Inside {
 }
 
 impl Door {
-    /// Waits on a thread of the engine.
+    /// Blocks a thread of the engine.
     pub(super) fn wait(&self) {
         let mut inside = self.0.0.lock();
         inside.waiting += 1;
         let opened = self.0.1.wait_while_for(&mut inside, |inside| !inside.open, PATIENCE);
-        assert!(!opened.timed_out(), "the door stays shut");
+        assert!(!opened.timed_out(), "the door was not opened");
     }
 
     pub(super) fn open(&self) {
@@ -34,11 +34,11 @@ impl Door {
         self.0.1.notify_all();
     }
 
-    /// Waits until so many threads wait.
+    /// Waits until this many threads are blocked.
     pub(super) async fn reached(&self, waiting: usize) {
         let deadline = Instant::now() + PATIENCE;
         while self.0.0.lock().waiting < waiting {
-            assert!(Instant::now() < deadline, "{waiting} threads are there");
+            assert!(Instant::now() < deadline, "fewer than {waiting} threads reached the door");
             tokio::task::yield_now().await;
         }
     }

@@ -12,21 +12,21 @@ use super::{
 };
 use crate::{Options, engine::Engine, failure::Failure};
 
-/// A request that holds the writer.
+/// A request that blocks the writer.
 pub(super) struct Held {
     door: Door,
     request: JoinHandle<Result<()>>,
 }
 
 impl Held {
-    /// Lets the writer go on, and waits until the request is answered.
+    /// Unblocks the writer, and waits until the request is answered.
     pub(super) async fn release(self) {
         self.door.open();
         self.request.await.unwrap().unwrap();
     }
 }
 
-/// Holds the writer, so that what is asked for meanwhile ends up in one group.
+/// Blocks the writer, so that requests sent meanwhile run in one group.
 pub(super) async fn held(engine: &Arc<Engine>) -> Held {
     let door = Door::default();
     let inside = door.clone();
@@ -66,7 +66,7 @@ fn ask(engine: &Arc<Engine>, app: App, work: Work) -> JoinHandle<Result<()>> {
     tokio::spawn(async move { engine.writer.write(app, work).await })
 }
 
-/// Runs all of `works` in one group, and says what each was answered.
+/// Runs all of `works` in one group; returns each reply.
 async fn in_one_group(engine: &Arc<Engine>, works: Vec<Work>) -> Vec<Result<()>> {
     let held = held(engine).await;
     let mut asked = Vec::new();
@@ -83,7 +83,7 @@ async fn in_one_group(engine: &Arc<Engine>, works: Vec<Work>) -> Vec<Result<()>>
 }
 
 #[tokio::test]
-async fn a_refused_request_undoes_only_its_own() {
+async fn a_refused_request_rolls_back_only_its_own_writes() {
     let (engine, _folder) = open(&Options::default());
     let refused = work(|connection| {
         connection.execute("INSERT INTO meta (name, value) VALUES ('refused', x'')", [])?;
@@ -122,7 +122,7 @@ async fn a_failed_commit_is_unavailable_for_the_whole_group() {
     execute(&engine, REFUSED_BY_COMMIT).await.unwrap();
     let fails_at_commit =
         work(|connection| Ok(connection.execute_batch("INSERT INTO child VALUES (1)")?));
-    let refused = work(|_| Err(Error::conflict("because of what is lost").into()));
+    let refused = work(|_| Err(Error::conflict("depends on a lost write").into()));
     let answers = in_one_group(&engine, vec![note("a"), fails_at_commit, refused, note("b")]).await;
     assert!(answers.iter().all(is_unavailable), "{answers:?}");
     assert_eq!(notes(&engine).await, [""; 0]);
@@ -131,15 +131,15 @@ async fn a_failed_commit_is_unavailable_for_the_whole_group() {
 }
 
 #[tokio::test]
-async fn what_a_failed_group_had_not_run_is_done_in_the_next() {
+async fn requests_that_a_failed_group_did_not_run_are_done_in_the_next() {
     let (engine, _folder) = open(&Options::default());
     let held = held(&engine).await;
-    // As SQLite does by itself when it cannot read.
+    // SQLite does this by itself when a read fails.
     let ends_the_transaction = work(|connection| {
         connection.execute_batch("ROLLBACK")?;
         Err(Error::internal("a failed read").into())
     });
-    // Goes first, because its app has had less of the writer's time.
+    // Runs first, because its app has used less of the writer's time.
     let failed = ask(&engine, App::Accounts, ends_the_transaction);
     let other = ask(&engine, App::Links, note("of another app"));
     waiting(&engine, App::Links, 2).await;
@@ -203,7 +203,7 @@ async fn a_full_queue_refuses_at_once() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_is_not_done() {
+async fn a_request_without_a_waiting_caller_is_not_run() {
     let (engine, _folder) = open(&Options::default());
     let held = held(&engine).await;
     let gone = ask(&engine, App::Links, note("gone"));

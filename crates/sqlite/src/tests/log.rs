@@ -1,4 +1,4 @@
-//! The write-ahead log's length.
+//! The length of the write-ahead log.
 
 use std::{
     fs,
@@ -39,8 +39,8 @@ async fn the_log_stays_short_under_steady_writes() {
     let (engine, _folder) = open(&options());
     for number in 0..400 {
         write_much(&engine, number).await.unwrap();
-        // From 256 KiB on it is to start anew, at a quarter more writes wait for that; and two groups come, of up
-        // to eight pages each.
+        // From 256 KiB it should restart, and at a quarter more writes wait for that; then come two groups of up to
+        // eight pages each.
         assert!(length(&engine) < 512 << 10, "{}", length(&engine));
     }
 }
@@ -68,7 +68,7 @@ async fn a_long_read_bounds_the_log_and_then_the_writes() {
     };
     assert!(length(&engine) >= 1 << 20, "refused too early: {}", length(&engine));
     assert!(is_unavailable(&refused));
-    // Reads go on, the long one and others.
+    // Reads still work, the long one and others.
     assert_eq!(count(&reader), before);
     assert!(is_there(&engine, &first).await);
 

@@ -1,4 +1,4 @@
-//! Tests of what cannot be seen from outside.
+//! Tests that need the engine's internals.
 
 mod accounts;
 mod board;
@@ -35,8 +35,8 @@ use tempfile::TempDir;
 
 use crate::{Options, engine::Engine, tx::SqliteTx, words::Fts5};
 
-/// Tables of which `INSERT INTO child VALUES (1)` is refused by the commit: `SQLite` looks at a deferred
-/// constraint only then.
+/// Tables with which `INSERT INTO child VALUES (1)` makes the commit fail: `SQLite` checks a deferred constraint only
+/// then.
 const REFUSED_BY_COMMIT: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY); \
     CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);";
 
@@ -49,17 +49,17 @@ fn is_unavailable<T>(answer: &Result<T>) -> bool {
     matches!(answer, Err(Error::Unavailable { .. }))
 }
 
-/// Runs statements in the writer.
+/// Runs statements on the writer.
 async fn execute(engine: &Engine, statements: &'static str) -> Result<()> {
     let run = move |connection: &Connection| Ok(connection.execute_batch(statements)?);
     engine.writer.write(App::Links, run).await
 }
 
-/// Waits until as many requests of an app are not answered.
+/// Waits until an app has this many unanswered requests.
 async fn waiting(engine: &Engine, app: App, requests: usize) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while engine.writer.waiting(app) != requests {
-        assert!(Instant::now() < deadline, "{requests} requests do not wait");
+        assert!(Instant::now() < deadline, "there are not {requests} unanswered requests");
         tokio::task::yield_now().await;
     }
 }
@@ -83,12 +83,12 @@ fn board(engine: &std::sync::Arc<Engine>) -> SqlBoard<Engine> {
     board_of(engine, engine.origin)
 }
 
-/// The board as another origin would write to it.
+/// The board's store for writing as another origin.
 fn board_of(engine: &std::sync::Arc<Engine>, origin: Origin) -> SqlBoard<Engine> {
     SqlBoard::new(std::sync::Arc::clone(engine), origin, &Fts5)
 }
 
-/// Stores an event in the lobby that an origin has written elsewhere.
+/// Stores an event of the lobby that an origin has written in another database.
 fn arrive(
     connection: &Connection,
     (id, at): (EventId, Stamp),
@@ -103,7 +103,7 @@ fn arrive(
     record(tx, &Fts5, &event).unwrap();
 }
 
-/// What an author writes in a message.
+/// The content of a new message.
 fn written(text: &str) -> What {
     What::Message {
         body: Some(Body::parse(text).unwrap()),

@@ -1,4 +1,4 @@
-//! No request of a user walks through a table.
+//! Query plans: no request scans a table.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     moving, rides, tidy, words,
 };
 
-/// The plan of a statement, whatever its parameters are.
+/// Returns the query plan of a statement.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let rows =
@@ -26,11 +26,11 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     rows.unwrap()
 }
 
-/// Whether a step of a plan looks at all of a table: not at what a subquery gave, and not at what a search index found
-/// by words (`M`) or by number (`=`).
+/// Whether a step of a plan scans a table. The result of a subquery, and rows that a full-text index finds by words
+/// (`M`) or by rowid (`=`), do not count.
 fn is_walk(step: &str) -> bool {
     let by = step.split_once("VIRTUAL TABLE INDEX ").and_then(|(_, index)| index.split_once(':'));
-    // All of a channel's log is as good as a table.
+    // A scan of a channel's whole log counts as a table scan.
     step.ends_with("board_events USING PRIMARY KEY (channel=?)")
         || step.starts_with("SCAN ")
         && !step.starts_with("SCAN (")
@@ -66,7 +66,7 @@ fn lists() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_query_finds_its_way_by_an_index() {
+async fn every_query_uses_an_index() {
     let (engine, _folder) = open(&Options::default());
     let mut queries: Vec<String> = lists();
     assert!(queries.len() > 20);
@@ -126,7 +126,7 @@ async fn a_page_of_a_list_is_not_sorted() {
     assert_not_sorted(lists.into_iter().chain([list::PAGE.clone()])).await;
 }
 
-/// A lookup by name: the account's number, and how many steps `SQLite` took, none of them through a table.
+/// Looks up an account by name; returns its id, and how many steps `SQLite` took, none of them a table scan.
 fn look_up(connection: &Connection, name: &str) -> (Option<i64>, i32) {
     let mut statement = connection.prepare(FIND_BY_NAME.sqlite).unwrap();
     let found = statement.query_row([name], |row| row.get(0)).optional().unwrap();
@@ -157,7 +157,7 @@ async fn the_first_the_last_and_an_unknown_name_are_found_by_the_same_index() {
         );
         let (unknown, steps) = look_up(connection, "user-x");
         assert_eq!(unknown, None);
-        // The row itself is all that a known name costs beyond that.
+        // A known name costs only the read of the row more.
         assert!(known.iter().all(|(_, of_known)| *of_known == known[0].1 && *of_known >= steps));
         Ok(())
     };

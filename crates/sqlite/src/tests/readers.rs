@@ -1,4 +1,4 @@
-//! The threads that read.
+//! The reader threads.
 
 use std::{sync::Arc, task::Poll, time::Duration};
 
@@ -22,12 +22,12 @@ use crate::{
 const THREADS: usize = 3;
 const QUEUE: usize = 5;
 
-/// Has all threads of the readers wait.
+/// Blocks all reader threads.
 async fn hold_all(engine: &Arc<Engine>) -> Door {
     hold(engine, THREADS, |engine| &engine.readers).await
 }
 
-/// Has so many of some threads wait.
+/// Blocks this many threads of a pool.
 async fn hold(
     engine: &Arc<Engine>,
     threads: usize,
@@ -49,14 +49,14 @@ fn waiting_at(door: Door) -> impl FnOnce(&Connection) -> Result<(), Failure> + S
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what readers are given may fail")]
+#[expect(clippy::unnecessary_wraps, reason = "work for readers returns a result")]
 fn nothing(_: &Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The seed's own fault: what had failed kept its connection.
+/// A fault of the seed system: failed requests kept their connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_times_as_many_failures_as_threads_take_none_away() {
+async fn failures_never_use_up_the_reader_threads() {
     let options = Options { reader_threads: THREADS, reader_queue: QUEUE, ..Options::default() };
     let (engine, _folder) = open(&options);
     for round in 0..20 {
@@ -70,12 +70,12 @@ async fn twenty_times_as_many_failures_as_threads_take_none_away() {
         }
         let door = hold_all(&engine).await;
         for _ in 0..THREADS {
-            // Is not waited for.
+            // Cancelled.
             let mut cancelled = Box::pin(engine.readers.read(App::Links, nothing));
             assert!(matches!(poll!(&mut cancelled), Poll::Pending));
             drop(cancelled);
         }
-        // Runs out of time.
+        // Times out.
         assert!(
             timeout(Duration::from_millis(1), engine.readers.read(App::Links, nothing))
                 .await
@@ -84,17 +84,14 @@ async fn twenty_times_as_many_failures_as_threads_take_none_away() {
         door.open();
         engine.readers.read(App::Links, nothing).await.unwrap();
     }
-    // All threads are there, and all places among those who wait.
+    // All threads and all places in the queue are available.
     let door = hold_all(&engine).await;
     let mut waiting: Vec<_> =
         (0..QUEUE).map(|_| Box::pin(engine.readers.read(App::Links, nothing))).collect();
     for one in &mut waiting {
         assert!(matches!(poll!(one), Poll::Pending));
     }
-    assert!(
-        is_unavailable(&engine.readers.read(App::Links, nothing).await),
-        "and no more than those"
-    );
+    assert!(is_unavailable(&engine.readers.read(App::Links, nothing).await), "the queue is full");
     door.open();
     for one in waiting {
         one.await.unwrap();
@@ -102,7 +99,7 @@ async fn twenty_times_as_many_failures_as_threads_take_none_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_board_whose_readers_are_all_busy_leaves_redirects_theirs() {
+async fn busy_board_readers_do_not_delay_redirects() {
     let options = Options { reader_threads: 1, reader_queue: QUEUE, ..Options::default() };
     let (engine, _folder) = open(&options);
     let short = create(&engine).await.unwrap();
@@ -113,7 +110,7 @@ async fn a_board_whose_readers_are_all_busy_leaves_redirects_theirs() {
     for one in &mut waiting {
         assert!(matches!(poll!(one), Poll::Pending));
     }
-    assert!(is_unavailable(&asked().await), "so many wait and no more");
+    assert!(is_unavailable(&asked().await), "the queue is full");
     assert!(is_unavailable(&Channels::list(&board).await));
     assert!(is_unavailable(&board.banned().await));
     for _ in 0..2 * QUEUE {

@@ -1,4 +1,4 @@
-//! What is stored of rides, and how it comes to be.
+//! Rides and their sums in the database.
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, task::Poll, time::Duration};
 
@@ -46,18 +46,18 @@ pub(super) fn open(options: &Options) -> (SqliteRides, TempDir) {
     (SqliteRides(engine), folder)
 }
 
-/// Opens the file again, as a killed process leaves it.
+/// Opens the file again in the state that a killed process leaves.
 fn reopen(rides: SqliteRides, folder: &TempDir, options: &Options) -> SqliteRides {
     drop(rides);
     SqliteRides(Arc::new(Engine::open(folder.path(), options).unwrap()))
 }
 
-/// Waits until as many requests to store rides, or to change their sums, are not answered.
+/// Waits until this many requests to store rides, or to change their sums, are unanswered.
 pub(super) async fn waiting(rides: &SqliteRides, requests: usize) {
     super::waiting(&rides.0, App::Rides, requests).await;
 }
 
-/// Has events recorded by a task.
+/// Records events in a task.
 pub(super) fn record(
     rides: &SqliteRides,
     events: Vec<RideEvent>,
@@ -79,12 +79,12 @@ async fn rides_that_come_together_change_each_sum_once() {
         assert_eq!(caller.await.unwrap().unwrap(), [Recorded::Stored]);
     }
     let changed = rides.0.writer.write(App::Links, writes).await.unwrap();
-    // Of the twenty: a ride each; together: the day, the season, the lift, the hour and the ledger.
+    // Twenty rides; and once for all: the day, the season, the lift, the hour and the ledger.
     assert_eq!(changed - before, 20 + 5);
 }
 
 #[tokio::test]
-async fn rides_past_the_queue_are_refused() {
+async fn rides_beyond_the_queue_limit_are_refused() {
     let (rides, _folder) = open(&Options { queue_per_app: 2, ..Options::default() });
     let held = held(&rides.0).await;
     let record = |skier: u32, events: usize| record(&rides, vec![event(skier); events]);
@@ -99,10 +99,10 @@ async fn rides_past_the_queue_are_refused() {
 }
 
 #[tokio::test]
-async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
+async fn a_rebuild_repairs_wrong_sums_and_names_them() {
     let (rides, _folder) = open(&Options::default());
     rides.record((1..=50).map(event).collect()).await.unwrap();
-    // Writes the skiers' days: what is damaged is what is on the disk.
+    // Writes back the skier days, so that the damage below is not overwritten.
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
     let season = Span { day: None, ..ON.into() };
     let right = sums(&rides, season).await;
@@ -159,7 +159,7 @@ async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
 }
 
 #[tokio::test]
-async fn a_damaged_floor_of_a_full_board_is_put_right() {
+async fn a_damaged_floor_of_a_full_leaderboard_is_repaired() {
     let (rides, _folder) = open(&Options::default());
     rides.record((1..=2_500).map(event).collect()).await.unwrap();
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
@@ -175,7 +175,7 @@ async fn a_damaged_floor_of_a_full_board_is_put_right() {
         let found = rides.rebuild().await.unwrap().differences;
         assert_eq!(found, [("leaderboards".to_owned(), 1)], "{damage}");
         assert_eq!(rides.rebuild().await.unwrap().differences, [], "{damage}");
-        // Everybody went as far up; so the first in the order of their numbers lead.
+        // All skiers have the same vertical, so those with the lowest numbers lead.
         for span in [ON.into(), Span { day: None, ..ON.into() }] {
             let leaders = rides.leaders(span, 3).await.unwrap();
             assert_eq!(leaders.iter().map(|leader| leader.skier.0).collect::<Vec<_>>(), [1, 2, 3]);
@@ -183,11 +183,11 @@ async fn a_damaged_floor_of_a_full_board_is_put_right() {
     }
 }
 
-/// A piece of few rows, so that there are many pieces.
+/// Rows per request, few so that there are many requests.
 const FEW: usize = 7;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rebuild_finds_nothing_wrong_while_rides_come() {
+async fn a_rebuild_finds_no_differences_while_rides_arrive() {
     let (rides, _folder) = open(&Options { sums_unwritten: 20, ..Options::default() });
     let send = |number: u32| {
         let rides = rides.clone();
@@ -208,15 +208,15 @@ async fn a_rebuild_finds_nothing_wrong_while_rides_come() {
 }
 
 #[tokio::test]
-async fn what_was_wrong_is_put_right_in_memory_too() {
-    // So long that all of it is one group.
+async fn a_repair_also_corrects_sums_in_memory() {
+    // So long that all requests run in one group.
     let options = Options { group_time: Duration::from_mins(1), ..Options::default() };
     let (rides, folder) = open(&options);
     rides.record(vec![event(7)]).await.unwrap();
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
     execute(&rides.0, "UPDATE skier_days SET rides = 5 WHERE skier = 7").await.unwrap();
     let held = held(&rides.0).await;
-    // Counts on, in memory, from what was wrong; so many come with it that a later one comes by itself.
+    // Adds to the wrong sum in memory; so many events that a later request is not combined with this one.
     let many = (0..5_000).map(|n| event(if n == 0 { 7 } else { 100 + n })).collect();
     let before = record(&rides, many);
     waiting(&rides, 1).await;
@@ -254,11 +254,11 @@ async fn a_refused_search_writes_nothing() {
     let found = rides.search(of_skier(7)).await.unwrap().groups;
     assert_eq!((found[0].tally.rides, written().await), (1, 1));
     let is_free = rides.0.searches.take_place().is_ok();
-    assert!(is_free, "the place of a search that has ended");
+    assert!(is_free, "the slot of a search that has ended");
 }
 
 #[tokio::test]
-async fn searches_that_come_at_once_have_skiers_days_written_once() {
+async fn concurrent_searches_write_skier_days_once() {
     let (rides, _folder) = open(&Options::default());
     rides.record(vec![event(7)]).await.unwrap();
     let holding = held(&rides.0).await;
@@ -271,7 +271,7 @@ async fn searches_that_come_at_once_have_skiers_days_written_once() {
     for search in searches {
         assert_eq!(search.await.unwrap().groups[0].tally.rides, 1);
     }
-    // Nothing is newer, so nothing is to be written: the search ends while the writer is held.
+    // Nothing is buffered, so nothing is written back: the search ends while the writer is blocked.
     let holding = held(&rides.0).await;
     assert_eq!(rides.search(by_skier()).await.unwrap().groups.len(), 1);
     holding.release().await;
@@ -310,14 +310,14 @@ async fn the_skiers_of_one_day_are_read_from_its_row() {
         ..RideQuery::default()
     };
     let held = held(&rides.0).await;
-    // No skier's day is to be written: the search ends while the writer is held.
+    // No skier day is written back: the search ends while the writer is blocked.
     let found = rides.search(query).await.unwrap();
     held.release().await;
     assert_eq!((found.groups[0].skiers, found.read_from), (Some(5), ReadFrom::Sums));
 }
 
 #[tokio::test]
-async fn a_skiers_season_has_its_own_days_alone_written_or_not() {
+async fn a_skiers_season_has_only_its_own_days_written_back_or_not() {
     let (rides, _folder) = open(&Options::default());
     for times in 1..=2 {
         let all = [(2024, 3), (2025, 3), (2025, 4)];
@@ -338,7 +338,7 @@ async fn a_skiers_season_has_its_own_days_alone_written_or_not() {
             let found: Vec<_> = found.iter().map(|sum| (sum.season.0, sum.vertical)).collect();
             assert_eq!(found, expected);
         }
-        // The second time some are written, and newer ones are in memory.
+        // In the second round some days are on disk, and newer ones in memory.
         rides.rebuild().await.unwrap();
     }
 }
@@ -352,7 +352,7 @@ fn resort_day(season: u16, resort: u16, day: u16) -> ResortDay {
 }
 
 #[tokio::test]
-async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
+async fn a_ride_in_a_far_off_season_is_not_the_newest_for_ever() {
     let (rides, _folder) = open(&Options::default());
     let on = resort_day;
     let newest = || async {
@@ -361,7 +361,7 @@ async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
         Some((newest.season.0, newest.day.0))
     };
     assert_eq!(newest().await, None);
-    // What comes late does not take a newer day's place, nor does a resort that there is not any more.
+    // A late ride does not replace a newer day, nor does a ride of a resort that is not in the list.
     rides.record(vec![ride_on(on(2025, 3, 9)), ride_on(on(2025, 4, 8))]).await.unwrap();
     rides.record(vec![ride_on(on(9998, 8, 1))]).await.unwrap();
     assert_eq!(newest().await, Some((2025, 9)));
@@ -377,7 +377,7 @@ async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
 }
 
 #[tokio::test]
-async fn the_mountain_knows_every_season_of_its_resorts_once() {
+async fn all_resorts_day_lists_every_season_once() {
     let (rides, _folder) = open(&Options::default());
     let on = |season, resort| resort_day(season, resort, 1);
     let only_ride = ride_on(on(2022, 3));
@@ -396,11 +396,10 @@ async fn sums(rides: &SqliteRides, season: Span) -> String {
     format!("{day:?} {whole:?} {parts:?} {skiers:?}")
 }
 
-/// Rides of few skiers on few days, some voided, under whichever bounds, with the file closed in between as a
-/// killed process leaves it. With the smaller bounds a round of writing goes on over many groups, and begins
-/// and ends in the middle of a skier's days.
+/// Rides of few skiers on few days, some voided, under several thresholds, with simulated kills in between. With low
+/// thresholds a round of write-back spans many groups, and begins and ends between days of one skier.
 #[tokio::test]
-async fn skiers_days_that_were_not_written_are_made_again_of_the_rides() {
+async fn unwritten_skier_days_are_rebuilt_from_the_rides() {
     for (sums_unwritten, rides_unwritten, part) in
         [(1, 90, 1), (2, 1_000, 3), (5, 90, 7), (20, 10, 5), (1_000, 90, 4_096)]
     {
@@ -429,10 +428,10 @@ async fn skiers_days_that_were_not_written_are_made_again_of_the_rides() {
 
 type Expected = BTreeMap<(SkierId, ResortDay), u64>;
 
-/// More skiers than a board keeps, and voids of those who lead, so that boards are cut and made anew, with the
-/// file closed in between as a killed process leaves it.
+/// More skiers than a leaderboard stores, and voids of leaders, so that leaderboards are truncated and refilled, with
+/// simulated kills in between.
 #[tokio::test]
-async fn leaders_are_as_the_rides_say_after_cuts_voids_and_kills() {
+async fn leaders_match_the_rides_after_cuts_voids_and_kills() {
     let options = Options { sums_unwritten: 1_500, rides_unwritten: 2_000, ..Options::default() };
     let (mut rides, folder) = open(&options);
     let (mut random, mut expected) = (StdRng::seed_from_u64(1), Expected::new());
@@ -458,7 +457,7 @@ async fn leaders_are_as_the_rides_say_after_cuts_voids_and_kills() {
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
 }
 
-/// Those of the whole season, and of its second day.
+/// Checks the leaders of the season and of its second day.
 async fn assert_leaders(rides: &SqliteRides, expected: &Expected) {
     for day in [None, Some(Day(2))] {
         let mut verticals: BTreeMap<SkierId, u64> = BTreeMap::new();
@@ -477,7 +476,7 @@ async fn assert_leaders(rides: &SqliteRides, expected: &Expected) {
     }
 }
 
-/// A group of rides, mostly small, and voids of some of them.
+/// Records a group of rides, mostly small, and voids of some of them.
 async fn ride_and_void(rides: &SqliteRides, random: &mut StdRng, expected: &mut Expected) {
     let events: Vec<_> = (0..[1, 2, 30][random.random_range(0..3)])
         .map(|_| event_on(random.random_range(1..12), random.random_range(1..6)))
@@ -511,8 +510,8 @@ fn void(of: &RideEvent) -> RideEvent {
 }
 
 #[tokio::test]
-async fn a_group_that_is_lost_leaves_skiers_days_as_they_were() {
-    // Few enough that it is lost in the middle of a round of writing.
+async fn a_lost_group_leaves_skier_days_unchanged() {
+    // So few that the group is lost in the middle of a round of write-back.
     let group_time = Duration::from_secs(10);
     let options = Options { sums_unwritten: 4, sums_part: 2, group_time, ..Options::default() };
     let (rides, folder) = open(&options);
@@ -530,7 +529,7 @@ async fn a_group_that_is_lost_leaves_skiers_days_as_they_were() {
     assert!(is_unavailable(&caller.await.unwrap()));
     assert!(fails.await.unwrap().is_err());
     assert_eq!((rides_on_day(&rides, 7).await, rides_on_day(&rides, 8).await), (1, 1));
-    // Until the round has come to its end.
+    // Until the round is complete.
     for _ in 0..2 {
         rides.record(vec![event(7), event(8)]).await.unwrap();
     }
@@ -539,7 +538,7 @@ async fn a_group_that_is_lost_leaves_skiers_days_as_they_were() {
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
 }
 
-/// How often a skier rode on the day.
+/// Returns a skier's number of rides on the day.
 async fn rides_on_day(rides: &SqliteRides, skier: u32) -> u64 {
     rides.skier_day(SkierId(skier), ON).await.unwrap().map_or(0, |tally| tally.rides)
 }

@@ -1,4 +1,4 @@
-//! What callers are told whose rides are stored together: with such as cannot be stored, under keys that are used for
+//! Replies to callers whose rides are stored in one job: with rides that cannot be stored, with keys already used for
 //! other bodies, and when the writer ends.
 
 use std::{sync::Arc, time::Duration};
@@ -21,7 +21,7 @@ use crate::{Options, failure::Shared, job::Job, replies::Replies, rides::SqliteR
 
 const DAMAGED: u32 = 7;
 
-/// Makes the day of one skier one that cannot be read.
+/// Makes the stored day of one skier unreadable.
 async fn damage(rides: &SqliteRides) {
     let damage = |connection: &Connection| {
         let sql = "INSERT INTO skier_days (skier, season, resort, day, rides, vertical, up_to) VALUES (?1, ?2, ?3, ?4, -1, -1, 0)";
@@ -31,7 +31,7 @@ async fn damage(rides: &SqliteRides) {
     rides.0.writer.write(App::Links, damage).await.unwrap();
 }
 
-/// Asks for rides of these skiers in one group: its first work, or `behind` somebody else's.
+/// Stores rides of these skiers in one group, as its first job or `behind` a job of another app.
 async fn stored_together(skiers: [u32; 3], behind: bool) {
     let (rides, _folder) = open(&Options::default());
     damage(&rides).await;
@@ -73,7 +73,7 @@ fn batch(body: &str) -> NamedBatch {
     NamedBatch::of("day 9".parse().unwrap(), body.as_bytes())
 }
 
-/// Has a batch recorded by a task.
+/// Records a batch in a task.
 fn record_batch(
     rides: &SqliteRides,
     body: &'static str,
@@ -83,8 +83,8 @@ fn record_batch(
     tokio::spawn(async move { rides.record_batch(batch(body), events).await })
 }
 
-/// Asks for two bodies under one key and for a ride in one group; behind a ride that cannot be stored, if they
-/// are to be stored apart.
+/// Sends two bodies with one key, and a ride, in one group. With `apart`, a ride that cannot be stored comes first, so
+/// that each caller's events are stored separately.
 async fn two_bodies_in_one_group(apart: bool) {
     let (rides, _folder) = open(&Options::default());
     damage(&rides).await;
@@ -118,13 +118,13 @@ async fn two_bodies_in_one_group(apart: bool) {
 }
 
 #[tokio::test]
-async fn of_two_bodies_under_one_key_in_a_group_the_first_is_stored_and_nobody_else_hindered() {
+async fn of_two_bodies_with_one_key_in_a_group_only_the_first_is_stored() {
     two_bodies_in_one_group(false).await;
     two_bodies_in_one_group(true).await;
 }
 
 #[tokio::test]
-async fn a_batch_that_was_not_stored_leaves_its_key() {
+async fn a_batch_that_was_not_stored_leaves_its_key_free() {
     let (rides, _folder) = open(&Options::default());
     damage(&rides).await;
     execute(&rides.0, REFUSED_BY_COMMIT).await.unwrap();
@@ -139,7 +139,7 @@ async fn a_batch_that_was_not_stored_leaves_its_key() {
     assert_eq!(stored.unwrap(), [Recorded::Stored]);
 }
 
-/// A defect of the writer itself, which ends its thread.
+/// A job that panics in the writer itself and ends its thread.
 struct Defect;
 
 impl Job for Defect {
@@ -155,7 +155,7 @@ impl Job for Defect {
 }
 
 #[tokio::test]
-async fn whoever_waits_when_the_writer_is_closed_is_served_and_nobody_after() {
+async fn closing_the_writer_serves_queued_callers_and_refuses_later_ones() {
     let (rides, _folder) =
         open(&Options { close_wait: Duration::from_millis(1), ..Options::default() });
     let held = held(&rides.0).await;
@@ -168,7 +168,7 @@ async fn whoever_waits_when_the_writer_is_closed_is_served_and_nobody_after() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_when_the_writer_fails() {
+async fn waiting_callers_get_an_error_when_the_writer_fails() {
     let (rides, _folder) = open(&Options::default());
     let held = held(&rides.0).await;
     rides.0.writer.submit(App::Rides, Box::new(Defect)).unwrap();

@@ -1,4 +1,4 @@
-//! Whose requests the writer takes first.
+//! The order in which the writer runs requests of several apps.
 
 use std::{
     sync::{
@@ -30,8 +30,8 @@ use crate::{
 const SLOW: Duration = Duration::from_millis(70);
 const FAST: Duration = Duration::from_millis(1);
 
-/// A writer whose time passes only by its requests, and what it did: whose requests ran, and `None` for a
-/// commit.
+/// A writer whose clock advances only with its requests, and a record of what it did: the app of each request, and
+/// `None` for a commit.
 struct Timed {
     writer: Writer,
     now: Arc<Mutex<Instant>>,
@@ -61,7 +61,7 @@ impl Timed {
         Self { writer, now, done }
     }
 
-    /// Asks for something that takes so long, and does `then` when it runs.
+    /// Sends a request that takes this time and calls `then` when it runs.
     fn ask(
         &self,
         app: App,
@@ -81,7 +81,7 @@ impl Timed {
         answer
     }
 
-    /// Runs what `ask` asks for, all of which waits when the first of it runs.
+    /// Runs the requests that `ask` sends, all of which are queued before the first runs.
     async fn run(&self, ask: impl FnOnce() -> Vec<oneshot::Receiver<lodge_domain::Result<()>>>) {
         let door = Door::default();
         let of_writer = door.clone();
@@ -95,7 +95,7 @@ impl Timed {
         }
     }
 
-    /// How many of the requests of `app` ran before each of those of the other.
+    /// Returns how many requests of `app` ran before each of those of the other app.
     fn before_each(&self, app: App, of_other: App) -> Vec<usize> {
         let (mut ran, mut before) = (0, Vec::new());
         for done in self.done.lock().iter().flatten() {
@@ -110,7 +110,7 @@ impl Timed {
 }
 
 #[tokio::test]
-async fn unceasing_slow_requests_of_one_app_leave_another_as_much_time() {
+async fn slow_requests_of_one_app_leave_another_app_equal_time() {
     let timed = Timed::start();
     timed
         .run(|| {
@@ -125,12 +125,12 @@ async fn unceasing_slow_requests_of_one_app_leave_another_as_much_time() {
 }
 
 #[tokio::test]
-async fn whoever_was_idle_waits_for_one_slow_request_at_most_and_is_answered_before_the_next() {
+async fn an_idle_app_waits_for_at_most_one_slow_request_of_another() {
     let timed = Arc::new(Timed::start());
     let (send, late) = channel();
     timed
         .run(|| {
-            // The third of the slow ones is under way when the other app comes.
+            // The third slow request is running when the other app sends its requests.
             let of_third = Arc::clone(&timed);
             let third = move || {
                 for _ in 0..45 {
@@ -146,13 +146,13 @@ async fn whoever_was_idle_waits_for_one_slow_request_at_most_and_is_answered_bef
     }
     let done = timed.done.lock();
     let slow = [Some(App::Rides), None].repeat(3);
-    // Its own, ten of which fill a group; those that do not are not held up by the next slow one.
+    // Ten fast requests fill a group; the last five, which do not, do not wait for the next slow one.
     let group = |fast| [vec![Some(App::Links); fast], vec![None]].concat();
     assert_eq!(done[2..], [slow.clone(), group(10).repeat(4), group(5), slow].concat());
 }
 
 #[tokio::test]
-async fn whoever_was_idle_for_long_does_not_have_all_the_time_after() {
+async fn a_long_idle_app_cannot_monopolize_the_writer() {
     let timed = Timed::start();
     timed.run(|| (0..100).map(|_| timed.ask(App::Rides, SLOW, || {})).collect()).await;
     timed.done.lock().clear();

@@ -1,4 +1,4 @@
-//! The data folder, backups, and their way back.
+//! The data folder, backups and restores.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ async fn is_there(links: &dyn LinkStore, short: &Short) -> bool {
 }
 
 #[test]
-fn a_folder_belongs_to_one_opener() {
+fn a_folder_can_be_opened_only_once() {
     let (engine, folder) = open();
     let refused = reopen(folder.path()).err().unwrap();
     assert!(matches!(refused, OpenError::Locked { .. }));
@@ -84,13 +84,13 @@ fn a_foreign_file_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_closing() {
+async fn written_data_is_there_after_closing() {
     let (engine, folder) = open();
     let links = engine.links();
     let signed = engine.secret().sign("test", &[]);
     let written = create(&*links, link(&fresh("kept"))).await;
     engine.close().await.unwrap();
-    assert!(!folder.path().join("lodge.db-wal").exists(), "the log is in the file");
+    assert!(!folder.path().join("lodge.db-wal").exists(), "the log is checkpointed");
     for refused in [
         links.find(&written.short).await.map(drop),
         links.replace(link(&fresh("late")), None).await.map(drop),
@@ -105,7 +105,7 @@ async fn what_was_written_is_there_after_closing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closing_answers_what_waits() {
+async fn closing_answers_queued_requests() {
     let (engine, folder) = open();
     let asked: Vec<_> = (0..200)
         .map(|_| {
@@ -124,7 +124,7 @@ async fn closing_answers_what_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_backup_made_under_load_comes_back_whole() {
+async fn a_backup_made_under_load_restores_completely() {
     let (engine, folder) = open();
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..8)
@@ -150,10 +150,10 @@ async fn a_backup_made_under_load_comes_back_whole() {
         written.extend(writer.await.unwrap());
     }
     assert_eq!((fs::metadata(&file).unwrap().len(), mode(&file)), (bytes, 0o600));
-    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1, "nothing half done is left");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1, "no partial file is left");
     assert!(matches!(engine.backup(&file).await, Err(BackupError::Exists { .. })));
 
-    // A restore waits for the server to go, and leaves what it replaces beside.
+    // A restore needs the server to be stopped, and keeps the database that it replaces.
     assert!(matches!(restore(&file, folder.path()), Err(OpenError::Locked { .. })));
     let signed = engine.secret().sign("test", &[]);
     engine.close().await.unwrap();
@@ -185,7 +185,7 @@ async fn a_backup_restores_into_a_new_folder() {
 }
 
 #[tokio::test]
-async fn what_is_no_sound_backup_is_refused_and_nothing_changes() {
+async fn an_invalid_backup_is_refused_and_nothing_changes() {
     let (engine, folder) = open();
     let many = (0..500).map(|_| chosen(link(&fresh("sound")))).collect();
     engine.links().claim(many, RESERVED, None).await.unwrap();
@@ -217,17 +217,17 @@ async fn what_is_no_sound_backup_is_refused_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn a_restore_keeps_what_was_only_in_the_log() {
+async fn a_restore_keeps_writes_that_were_only_in_the_log() {
     let (engine, folder) = open();
     let empty = folder.path().join("empty.db");
     engine.backup(&empty).await.unwrap();
     let short = create(&*engine.links(), link(&fresh("logged"))).await.short;
-    // A copy made now is what a killed server leaves: a file, and a log that is not in it.
+    // A copy made now is what a killed server leaves: a file, and a log that is not checkpointed.
     let killed = TempDir::new().unwrap();
     for name in ["lodge.db", "lodge.db-wal"] {
         fs::copy(folder.path().join(name), killed.path().join(name)).unwrap();
     }
-    until("the log holds something", async || {
+    until("the log is not empty", async || {
         fs::metadata(killed.path().join("lodge.db-wal")).unwrap().len() > 0
     })
     .await;

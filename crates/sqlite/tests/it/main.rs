@@ -1,4 +1,4 @@
-//! The embedded engine as others see it.
+//! The public interface of the embedded engine.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -49,7 +49,7 @@ fn clicks(link: LinkId, number: u64) -> Arc<ClickBatch> {
 }
 
 #[tokio::test]
-async fn every_link_is_read_as_it_is_with_its_clicks() {
+async fn every_link_is_read_unchanged_with_its_clicks() {
     let (engine, folder) = open();
     let store = engine.links();
     let mut made: Vec<Link> = Vec::new();
@@ -120,7 +120,7 @@ async fn a_page_ends_early_where_links_have_many_clicks() {
 }
 
 #[tokio::test]
-async fn accounts_that_stay_are_told_of() {
+async fn accounts_left_behind_are_reported() {
     let (engine, folder) = open();
     engine.close().await.unwrap();
     assert!(!source(folder.path()).unwrap().has_accounts().await.unwrap());
@@ -135,7 +135,7 @@ async fn accounts_that_stay_are_told_of() {
 }
 
 #[tokio::test]
-async fn what_accounts_do_meanwhile_is_no_change() {
+async fn account_writes_do_not_change_the_extent() {
     let (engine, folder) = open();
     engine.close().await.unwrap();
     let was = extent(&folder).await;
@@ -147,7 +147,7 @@ async fn what_accounts_do_meanwhile_is_no_change() {
 }
 
 #[tokio::test]
-async fn whatever_a_server_does_shows_in_the_extent() {
+async fn every_write_to_links_changes_the_extent() {
     let (engine, folder) = open();
     let mut wanted = link(&fresh("few"));
     wanted.click_limit = Some(ClickLimit::new(5).unwrap());
@@ -167,7 +167,7 @@ async fn whatever_a_server_does_shows_in_the_extent() {
             4 => drop(keys.add("me", [7; 32], BEGIN).await.unwrap()),
             5 => drop(keys.revoke("me", at(1)).await.unwrap()),
             _ => {
-                // Refused, and only the refusal is kept.
+                // Refused; only the outcome is stored.
                 let taken = vec![chosen(link(&few.short))];
                 let attempt = attempt(&fresh("key"), "body", 0);
                 links.claim(taken, RESERVED, Some(attempt)).await.unwrap();

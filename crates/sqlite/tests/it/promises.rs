@@ -1,4 +1,4 @@
-//! The contract.
+//! The contract suites.
 
 use lodge_contract::{AccountsFixture, BoardFixture, Fixture, RidesFixture};
 use lodge_sqlite::{Options, Sqlite};
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::support::{open, open_with};
 
-/// The engine, and the folder that it is in.
+/// The engine and its folder.
 type Guard = (Sqlite, TempDir);
 
 #[expect(clippy::unused_async, reason = "an engine on the network is made asynchronously")]
@@ -48,7 +48,7 @@ mod rides {
     lodge_contract::rides_promises!(super::rides_stores);
 }
 
-/// With so little memory for skiers' days that some are written with every group.
+/// With a buffer of skier days so small that every group writes some back.
 #[expect(clippy::unused_async, reason = "as above")]
 async fn rides_stores_that_write_at_once() -> (RidesFixture, Guard) {
     let (engine, folder) = open_with(&Options { sums_unwritten: 3, ..Options::default() });

@@ -1,4 +1,4 @@
-//! What is rolled up, and what is removed.
+//! Roll-up of clicks, and cleanup.
 
 use std::{path::Path, sync::Arc};
 
@@ -32,7 +32,7 @@ fn rows(folder: &Path, table: &str) -> u64 {
         .cast_unsigned()
 }
 
-/// Everything that can be tidied at `now`, added up.
+/// Runs cleanup at `now` until nothing is left; returns the totals.
 async fn tidy(engine: &Sqlite, now: Timestamp) -> Tidied {
     let mut sum = Tidied::default();
     loop {
@@ -111,7 +111,7 @@ async fn hours_older_than_31_days_become_days() {
     assert_eq!(clicks.report(link, Grouping::Hour, BEGIN).await.unwrap().lines.len(), 31 * 24);
     assert_eq!(clicks.totals(vec![link]).await.unwrap(), [40 * 24]);
     assert_eq!(tidy(&engine, now).await, Tidied::default());
-    // A late click on an hour that is rolled up is rolled up the next time.
+    // A late click on an hour that was rolled up is rolled up by the next cleanup.
     let late = (ClickCell { link, hour: first_hour, device: Device::Mobile }, 1);
     clicks.add(batch(2, vec![late], Vec::new())).await.unwrap();
     assert_eq!(tidy(&engine, now).await, Tidied { hours: 1, ..Tidied::default() });
@@ -141,7 +141,7 @@ async fn rare_referrers_become_the_others() {
 }
 
 #[tokio::test]
-async fn a_walk_over_many_links_goes_on_where_it_stopped() {
+async fn a_walk_over_many_links_resumes_where_it_stopped() {
     let (engine, folder) = open();
     let hour = BEGIN.as_second() / 3600;
     let cells = (0..4_500)
@@ -155,7 +155,7 @@ async fn a_walk_over_many_links_goes_on_where_it_stopped() {
 }
 
 #[tokio::test]
-async fn forgotten_links_go_with_all_that_is_theirs() {
+async fn forgotten_links_are_removed_with_all_their_rows() {
     let (engine, folder) = open();
     let links = engine.links();
     let owned = || Link {
@@ -205,7 +205,7 @@ async fn forgotten_links_go_with_all_that_is_theirs() {
 }
 
 #[tokio::test]
-async fn many_forgotten_links_go_in_several_rounds() {
+async fn many_forgotten_links_are_removed_in_several_rounds() {
     let (engine, folder) = open();
     let links = engine.links();
     let over = (0..450)

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of the tests.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ pub(crate) fn open() -> (Sqlite, TempDir) {
     open_with(&Options::default())
 }
 
-/// The same, with these bounds.
+/// An engine on a new folder, with these options.
 pub(crate) fn open_with(options: &Options) -> (Sqlite, TempDir) {
     let folder = TempDir::new().unwrap();
     let engine = Sqlite::open(folder.path(), options).unwrap();
     (engine, folder)
 }
 
-/// Waits for something that must come true within ten seconds.
+/// Waits for a condition; fails after ten seconds.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !is_so().await {

@@ -1,5 +1,5 @@
-//! Makes the sums anew of the rides, and says which were wrong. Rides are read beside the writer; it compares,
-//! a day at a time, after it has read what came meanwhile.
+//! Recomputes the sums from the rides, repairs them, and reports which were wrong. Readers sum up the rides; then the
+//! writer adds the rides that arrived meanwhile, and compares one day at a time.
 
 mod says;
 mod skiers;
@@ -28,16 +28,16 @@ use super::{
 };
 use crate::{failure::Failure, query};
 
-/// Rows that are read at once.
+/// Rows that one request reads.
 pub(super) const PIECE: usize = 20_000;
 
-/// Skiers' days that are compared in one walk through all, times [`PIECE`].
+/// Skier days that are compared in one scan of all, in multiples of [`PIECE`].
 const PIECES_TOGETHER: usize = 25;
 
-/// Skiers' days that the writer compares at once.
+/// Skier days that one write request compares.
 const SUSPECTS: usize = 1_000;
 
-/// The days of which there is anything in a table, one after the other.
+/// The next day that has rows in each table.
 const NEXT: [&str; 5] = [
     "SELECT season, resort, day FROM rides INDEXED BY rides_by_day WHERE (season, resort, day) > (?1, ?2, ?3) ORDER BY season, resort, day LIMIT 1",
     "SELECT season, resort, day FROM resort_days WHERE (season, resort, day) > (?1, ?2, ?3) ORDER BY season, resort, day LIMIT 1",
@@ -48,14 +48,14 @@ const NEXT: [&str; 5] = [
 const STORED: &str = "SELECT stored FROM ride_ledger WHERE one = 1";
 const SET_STORED: &str = "UPDATE ride_ledger SET stored = ?1 WHERE one = 1";
 
-/// For the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
     let others = [says::STATEMENTS.as_slice(), &skiers::STATEMENTS, &stored::STATEMENTS].concat();
     NEXT.into_iter().chain([STORED, SET_STORED]).chain(others)
 }
 
-/// What was wrong, by what it is a sum of.
+/// The number of wrong rows by kind of sum.
 #[derive(Debug, Default)]
 struct Wrong(BTreeMap<&'static str, u64>);
 
@@ -71,12 +71,12 @@ impl Wrong {
     }
 }
 
-/// Resorts' seasons, with their days.
+/// The seasons of resorts, with their days.
 type Seasons = BTreeMap<(Season, ResortId), BTreeSet<Day>>;
 
-/// Makes all sums anew; reads at most `piece` rows at once.
+/// Checks and repairs all sums; one request reads at most `piece` rows.
 pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt> {
-    // So that few are otherwise on the disk than they are.
+    // Writes back buffered sums, so that few rows on disk are out of date.
     rides.write_sums().await?;
     let (began_at, seasons) = rides.0.scans.read(App::Rides, seasons).await?;
     let seasons =
@@ -106,7 +106,7 @@ pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt
     Ok(Rebuilt { events, differences })
 }
 
-/// The last ride, and every day of which anything is stored but skiers' days.
+/// Returns the last ride's row, and every day that has rides or sums, except days that only `skier_days` has.
 fn seasons(connection: &Connection) -> Result<(i64, Seasons), Failure> {
     let (last_row, mut seasons) = (last_row(connection)?, Seasons::new());
     for sql in NEXT {
@@ -127,20 +127,20 @@ fn note(seasons: &mut Seasons, on: ResortDay) {
     }
 }
 
-/// How far it has come.
+/// The progress of a rebuild.
 struct Rebuild<'r> {
     rides: &'r SqliteRides,
     piece: usize,
-    /// The last ride that was stored when it began.
+    /// The row of the last ride when the rebuild began.
     began_at: i64,
     events: u64,
-    /// Those of them that were stored when it began.
+    /// The events that were stored when the rebuild began.
     before: i64,
     wrong: Wrong,
 }
 
 impl Rebuild<'_> {
-    /// Compares a day or a season, but for its skiers' days.
+    /// Checks and repairs a day or a season, except its skier days.
     async fn check(&mut self, sums: Sums) -> Result<Sums> {
         let check =
             |connection: &_, work: &mut Work<'_>, sums: &_| stored::check(connection, work, sums);
@@ -165,7 +165,7 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    /// Does something in the writer's transaction, with the sums of all rides that are stored there.
+    /// Runs `check` in the writer's transaction with sums that include every stored ride.
     async fn with_all_rides<T: Send + 'static>(
         &self,
         mut sums: Sums,
@@ -182,7 +182,7 @@ impl Rebuild<'_> {
             if !is_all {
                 continue;
             }
-            // Apart from what follows, in which what is newer is written at once.
+            // In requests of its own, so that little is left to write back in the transaction below.
             self.rides.write_sums().await?;
             let check = check.clone();
             let in_group = move |connection: &_, work: &mut Work<'_>| {
@@ -198,8 +198,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// Rides have their rows one after the other, and none ever goes: those that came since are counted by
-    /// that.
+    /// Checks the ledger. Rides are never deleted and their rows have no gaps, so the rows count those stored since.
     async fn check_ledger(&mut self) -> Result<()> {
         let (before, began_at) = (self.before, self.began_at);
         let check = move |connection: &Connection| {
@@ -216,7 +215,7 @@ impl Rebuild<'_> {
     }
 }
 
-/// Compares one skier's day in one of the writer's next groups, and puts it right; how many were wrong.
+/// Checks and repairs one skier day in one of the writer's next groups; returns how many were wrong.
 #[cfg(test)]
 pub(crate) async fn mend(rides: &SqliteRides, on: ResortDay, skier: SkierId) -> Result<u64> {
     let mend = move |connection: &_, work: &mut Work<'_>| {

@@ -1,5 +1,5 @@
-//! What the rides say. They are only ever added to, and so are these sums: read for the most part beside the
-//! writer, a piece at a time, and in its transaction what came since.
+//! Sums computed from the rides. Rides are append-only, so these sums can be extended: readers sum up most rides, a
+//! bounded number at a time, and the writer's transaction adds the rides stored since.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ const NEXT_DAY: &str = "SELECT day FROM rides INDEXED BY rides_by_day \
 const RIDES: &str = "SELECT skier, minute, lift, vertical, voids IS NULL, row FROM rides INDEXED BY rides_by_day \
     WHERE season = ?1 AND resort = ?2 AND day = ?3 AND row > ?4 ORDER BY row LIMIT ?5";
 
-/// For the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 2] = [NEXT_DAY, RIDES];
 
 /// The sums of a day's rides, or of a season's.
 pub(super) struct Sums {
     pub(super) span: Span,
-    /// Events.
+    /// Events in the sums.
     pub(super) events: u64,
-    /// Those of them that were stored when the rebuild began.
+    /// The events that were stored when the rebuild began.
     pub(super) before: i64,
-    /// The last ride that was stored when the rebuild began.
+    /// The row of the last ride when the rebuild began.
     began_at: i64,
-    /// Up to which row each day's rides are in it.
+    /// For each day, the row up to which its rides are included.
     read_to: BTreeMap<u16, i64>,
     pub(super) skiers: BTreeMap<SkierId, SkierSum>,
     pub(super) lifts: BTreeMap<u16, Delta>,
@@ -34,7 +34,7 @@ pub(super) struct Sums {
     pub(super) all: Delta,
 }
 
-/// A skier's sum, with the last of the rides that it is of.
+/// A skier's sum, with the row of the last ride included.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SkierSum {
     pub(super) by: Delta,
@@ -62,7 +62,7 @@ impl Sums {
         }
     }
 
-    /// Reads on for at most so many rides; whether none is left then.
+    /// Adds at most `limit` more rides; returns whether no ride is left.
     pub(super) fn read_on(
         &mut self,
         connection: &Connection,
@@ -113,7 +113,7 @@ impl Sums {
         Ok(read)
     }
 
-    /// Adds one of its days to a season.
+    /// Adds the sums of a day to those of its season.
     pub(super) fn add_day(&mut self, day: &Self) {
         self.read_to.extend(&day.read_to);
         self.all.add(day.all);
@@ -122,18 +122,18 @@ impl Sums {
         }
     }
 
-    /// The sum of a skier, who may not be among them.
+    /// Returns the sum of a skier; zero for a skier without rides.
     pub(super) fn of(&self, skier: SkierId) -> SkierSum {
         self.skiers.get(&skier).copied().unwrap_or_default()
     }
 
-    /// Those who rode, and how far up.
+    /// Returns the skiers with rides, and their vertical.
     pub(super) fn verticals(&self) -> impl Iterator<Item = (SkierId, i64)> {
         let rode = self.skiers.iter().filter(|(_, sum)| sum.by.rides > 0);
         rode.map(|(skier, sum)| (*skier, sum.by.vertical))
     }
 
-    /// The day that it is of.
+    /// Returns the day of the sums; `None` for a season.
     pub(super) fn on(&self) -> Option<ResortDay> {
         let Span { season, resort, day } = self.span;
         day.map(|day| ResortDay { season, resort, day })

@@ -1,6 +1,6 @@
-//! Skiers' days. They lie by skier, so those of some days are found by a walk through all of them, beside the
-//! writer, a piece at a time. Some are newer in memory: whatever the walk found to differ the writer looks at
-//! again, after it has written those.
+//! The check of skier days. Their table is sorted by skier, so the rows of a day are found by a scan of all rows, on a
+//! reader, in bounded steps. Buffered rows are newer than the disk, so the writer checks every difference again after
+//! it has written them back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,11 +27,11 @@ const WALK: &str = "SELECT skier, season, resort, day, rides, vertical, up_to FR
 const ONE: &str = "SELECT skier, season, resort, day, rides, vertical, up_to FROM skier_days \
     WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
 
-/// For the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 2] = [WALK, ONE];
 
-/// A row, whatever stands there.
+/// A row of `skier_days`, whose values may be invalid.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stored {
     by: Delta,
@@ -39,7 +39,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Whether it is what the rides say, of which there is none after `last_row`.
+    /// Whether the row matches the sum of the rides up to `last_row`, the last one.
     fn is(&self, sum: SkierSum, last_row: i64) -> bool {
         self.by == sum.by && (sum.last..=last_row).contains(&self.up_to)
     }
@@ -50,7 +50,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(DayKey, Stored)> {
     Ok(((SkierId(row.get(0)?), resort_day(row, 1)?), Stored { by, up_to: row.get(6)? }))
 }
 
-/// Shows every row to `visit`, with the last ride that is stored then, and answers with what it makes of them.
+/// Scans all rows; calls `visit` with each, and the row of the last ride at that time. Returns the final `state`.
 pub(super) async fn walk<T: Send + 'static>(
     engine: &Engine,
     piece: usize,
@@ -76,11 +76,11 @@ pub(super) async fn walk<T: Send + 'static>(
     }
 }
 
-/// What the rides of some days say, and who seems to be otherwise.
+/// Sums of the rides of some days, and the skiers whose rows seem to differ.
 #[derive(Default)]
 pub(super) struct Days {
     sums: BTreeMap<ResortDay, Sums>,
-    /// Whose days were found as they should be.
+    /// Skiers whose rows were correct.
     right: BTreeMap<ResortDay, BTreeSet<SkierId>>,
     wrong: BTreeMap<ResortDay, BTreeSet<SkierId>>,
     skiers: usize,
@@ -92,7 +92,7 @@ impl Days {
         self.sums.insert(on, sums);
     }
 
-    /// Skiers' days.
+    /// Returns the number of skier days.
     pub(super) fn len(&self) -> usize {
         self.skiers
     }
@@ -104,7 +104,7 @@ impl Days {
         found.entry(on).or_default().insert(skier);
     }
 
-    /// The days of which some differ or are missing, with their skiers.
+    /// Returns the days with rows that differ or are missing, with those skiers.
     pub(super) fn suspects(mut self) -> Vec<(Sums, Vec<SkierId>)> {
         let mut suspects = Vec::new();
         for (on, sums) in self.sums {
@@ -119,7 +119,7 @@ impl Days {
     }
 }
 
-/// Compares these skiers' days with what all rides say, and puts them right; how many were wrong.
+/// Compares the rows of these skiers with the sums of all rides, and repairs them; returns how many were wrong.
 pub(super) fn check(
     connection: &Connection,
     work: &mut Work<'_>,

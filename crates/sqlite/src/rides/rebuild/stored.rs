@@ -1,4 +1,4 @@
-//! What is stored of a day, or of a season: compared with what the rides say, and put right.
+//! Compares the stored sums of a day or a season with the sums of its rides, and repairs them.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -22,7 +22,7 @@ use crate::{
 const LEAD: &str =
     "INSERT INTO leaders (season, resort, day, vertical, skier) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// A table of parts of a day, and its statements.
+/// A table of sums of a day by lift or hour, and its statements.
 struct Parts {
     name: &'static str,
     read: &'static str,
@@ -43,12 +43,12 @@ const HOURS: Parts = Parts {
     add: "INSERT INTO hour_days (season, resort, day, hour, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 };
 
-/// For the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 7] =
     [LEAD, LIFTS.read, LIFTS.clear, LIFTS.add, HOURS.read, HOURS.clear, HOURS.add];
 
-/// Compares a day or a season, but for the skiers' days, and puts it right.
+/// Checks and repairs a day or a season, except its skier days.
 pub(super) fn check(
     connection: &Connection,
     work: &mut Work<'_>,
@@ -74,7 +74,7 @@ fn check_parts(
     let read = |row: &Row<'_>| {
         Ok((row.get::<_, i64>(0)?, Delta { rides: row.get(1)?, vertical: row.get(2)? }))
     };
-    // One of which all rides are void may be there or not.
+    // A row whose rides are all void may exist or not.
     let is_some = |by: &Delta| *by != Delta::default();
     let mut found: BTreeMap<i64, Delta> = query::all(connection, parts.read, key, read)?;
     found.retain(|_, by| is_some(by));
@@ -93,10 +93,10 @@ fn check_parts(
     Ok((missing + too_many) as u64)
 }
 
-/// Somebody's place: vertical, skier.
+/// An entry of a leaderboard: vertical, skier.
 type Place = (i64, i64);
 
-/// A row of `resort_days`, whatever stands there.
+/// A row of `resort_days`, whose values may be invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Board {
     all: Delta,
@@ -118,7 +118,7 @@ impl Board {
         Ok(query::one(connection, leaders::READ, key, read)?.unwrap_or_default())
     }
 
-    /// Whether these leaders are all that the floor lets be, and enough.
+    /// Whether `leaders` are exactly the `places` at or above the floor, and enough of them.
     fn shows(&self, places: &[Place], leaders: &[Place]) -> bool {
         let reaches = |(vertical, skier): &Place| match self.floor {
             (None, None) => true,
@@ -165,7 +165,7 @@ fn check_board(
     Ok(())
 }
 
-/// The leaders in their order, with those of `newer` as they are there.
+/// Returns the leaders in order, from disk overlaid with `newer`.
 fn leaders(
     connection: &Connection,
     key: (u16, u16, u16),
@@ -185,7 +185,7 @@ fn leaders(
     Ok(leaders)
 }
 
-/// Makes the first of these the leaders.
+/// Replaces the leaders by the first of these places.
 fn set_leaders(
     connection: &Connection,
     key: (u16, u16, u16),

@@ -1,4 +1,4 @@
-//! Skiers' days as they stand in the database.
+//! Skier days in the database.
 
 use lodge_domain::rides::{ResortDay, SkierId, Tally};
 use rusqlite::{Connection, OptionalExtension, Row, Statement};
@@ -17,15 +17,15 @@ pub(super) const SET: &str = "INSERT OR REPLACE INTO skier_days (skier, season, 
 const WRITTEN_TO: &str = "SELECT written_to FROM ride_ledger WHERE one = 1";
 const SET_WRITTEN_TO: &str = "UPDATE ride_ledger SET written_to = ?1 WHERE one = 1";
 const LAST_ROW: &str = "SELECT coalesce(max(row), 0) FROM rides";
-/// Sorted by the database, which has a bound of memory for that.
+/// Sorted by the database, which bounds the memory for it.
 const NEWER: &str = "SELECT skier, season, resort, day, vertical, voids IS NULL, row FROM rides \
     WHERE row > ?1 ORDER BY skier, season, resort, day, row";
 
-/// What is asked of the database here, for the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 5] = [ONE, IN_SEASON, SET, WRITTEN_TO, NEWER];
 
-/// The sums of all rides up to this row are written.
+/// Returns the row of `rides` up to which all sums are written back.
 pub(super) fn written_to(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row(WRITTEN_TO, [], |row| row.get(0))
 }
@@ -34,7 +34,7 @@ pub(super) fn set_written_to(connection: &Connection, row: i64) -> rusqlite::Res
     query::run(connection, SET_WRITTEN_TO, [row]).map(drop)
 }
 
-/// The last ride that is stored.
+/// Returns the row of the last ride; 0 if there is none.
 pub(in crate::rides) fn last_row(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(LAST_ROW)?.query_row([], |row| row.get(0))
 }
@@ -49,7 +49,8 @@ pub(super) fn write(
     set.execute((skier.0, season, resort, day, tally.rides, tally.vertical, up_to)).map(drop)
 }
 
-/// The days that the rides after `written_to` change, and all that those are of, sorted.
+/// Replays the rides after `written_to`: returns the days that differ from the disk, and the keys, sorted, of all days
+/// of these rides.
 pub(super) fn replay(
     connection: &Connection,
     written_to: i64,
@@ -80,7 +81,7 @@ pub(super) fn replay(
     Ok((newer, touched))
 }
 
-/// A day as it was when it was last written; without it, before the first ride.
+/// Returns a day as last written back; an empty one if it has no row.
 fn stored(one: &mut Statement<'_>, skier: SkierId, on: ResortDay) -> rusqlite::Result<DayState> {
     let read = |row: &Row<'_>| state(on, row, 0);
     let found = one.query_row((skier.0, on.season.0, on.resort.0, on.day.0), read).optional()?;

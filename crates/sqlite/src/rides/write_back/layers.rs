@@ -1,5 +1,5 @@
-//! Values that are newer in memory than on the disk: as of the last commit, which readers see, and as of the
-//! group of writes under way.
+//! Buffered values that are newer than the disk, in two layers: as of the last commit, which readers see, and as of the
+//! current group of writes.
 
 use std::{
     collections::BTreeMap,
@@ -9,16 +9,16 @@ use std::{
 
 use parking_lot::{Mutex, RwLock};
 
-/// Values for which readers are kept waiting at most when a group of writes becomes theirs to see.
+/// Values published per lock when a group is committed, which bounds how long readers wait.
 const PUBLISHED_AT_ONCE: usize = 256;
 
 pub(super) struct Layers<K, V> {
     committed: RwLock<BTreeMap<K, V>>,
-    /// The writer's alone.
+    /// Used by the writer only.
     group: Mutex<Changes<K, V>>,
 }
 
-/// What a group does, or a piece of its work.
+/// The changes of a group, or of one job in it.
 pub(super) struct Changes<K, V> {
     pub(super) changed: BTreeMap<K, V>,
     pub(super) written: BTreeMap<K, V>,
@@ -31,7 +31,7 @@ impl<K, V> Default for Changes<K, V> {
 }
 
 impl<K: Ord + Copy, V: PartialEq + Copy> Changes<K, V> {
-    /// Writes these, but for what this work has written already.
+    /// Writes these values, except those that this job has already written.
     pub(super) fn write<E>(
         &mut self,
         values: BTreeMap<K, V>,
@@ -64,7 +64,7 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
         self.committed.read().range(keys).map(|(key, value)| (*key, *value)).collect()
     }
 
-    /// The first of what is newer than on the disk, and than in the group, at most `limit`.
+    /// Returns the newest buffered value of each of the first `limit` keys in the range, `own` changes included.
     pub(super) fn newest(
         &self,
         own: &Changes<K, V>,
@@ -74,7 +74,7 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
         let (committed, group) = (self.committed.read(), self.group.lock());
         let mut found = BTreeMap::new();
         for values in [&*committed, &group.changed, &own.changed] {
-            // Whatever is among the first of all is among the first of each that has it.
+            // A key among the first of all layers is among the first of each layer that has it.
             found.extend(values.range(keys.clone()).take(limit));
         }
         drop((committed, group));
@@ -85,8 +85,8 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
         found
     }
 
-    /// Writes what comes after `after`, but for what this work has written already, at most `limit`; the last,
-    /// and how many are left of `limit`.
+    /// Writes up to `limit` values after the key `after`, except those that this job has already written. Returns the
+    /// last key, and how much of `limit` is left.
     pub(super) fn write_part<E>(
         &self,
         own: &mut Changes<K, V>,
@@ -102,20 +102,20 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
         Ok((after, left))
     }
 
-    /// Makes a piece of work part of the group.
+    /// Adds the changes of a job to the group.
     pub(super) fn stage(&self, work: Changes<K, V>) {
         let mut group = self.group.lock();
         group.changed.extend(work.changed);
         group.written.extend(work.written);
     }
 
-    /// The group is not on the disk.
+    /// Discards the group, which was not committed.
     pub(super) fn forget_group(&self) {
         mem::take(&mut *self.group.lock());
     }
 
-    /// The group is on the disk: readers see what has changed, and what is written is forgotten, unless it
-    /// has changed since.
+    /// Publishes the group after its commit: readers see its changes, and values that were written back leave the
+    /// buffer, unless they have changed since.
     pub(super) fn publish_group(&self) {
         let Changes { changed, written } = mem::take(&mut *self.group.lock());
         let mut changed = changed.into_iter().peekable();

@@ -1,11 +1,10 @@
-//! Sums that stay in memory until there are many to be written together: skiers' days, and places among the
-//! leaders.
+//! Write-back buffer of two kinds of sums: skier days and leaderboard entries.
 //!
-//! A ride changes one skier's day and places, and the next ride another's, on other pages of the tables, all
-//! of which a group would write. The rides themselves are on the disk before
-//! anybody is answered, one after the other; so these sums may be written later, with their neighbours. What
-//! was not written when the process ended is made again of the rides when the file is opened: a skier's day
-//! says up to which ride it counts, so that no ride counts twice, and a place follows from the days.
+//! Each ride changes the day and the entries of another skier, on other pages of the tables, all of which a group would
+//! have to write. The rides themselves are committed, in sequence, before callers get a reply; so these sums can be
+//! written later, together with their neighbours. Sums that were not written back when the process ended are recomputed
+//! from the rides when the file is opened: a skier day stores the last ride that it includes, so that no ride counts
+//! twice, and leaderboard entries follow from the days.
 
 pub(super) mod days;
 mod layers;
@@ -25,18 +24,18 @@ use crate::failure::Shared;
 #[cfg(test)]
 pub(crate) use self::{days::STATEMENTS as OF_DAYS, places::STATEMENTS as OF_PLACES};
 
-/// When these sums are written.
+/// When sums are written back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thresholds {
-    /// Sums in memory from which on they are written.
+    /// Buffered sums from which a round of write-back begins.
     pub(crate) sums: usize,
-    /// Rides that were stored since all were written, from which on they are.
+    /// Rides since the last complete round from which the next begins.
     pub(crate) rides: i64,
-    /// Sums that are written at once where others do not bring them along.
+    /// Sums that one step writes when a round runs without new rides.
     pub(crate) part: usize,
 }
 
-/// Those that are newer in memory than on the disk.
+/// The sums that are newer than the disk.
 pub(crate) struct WriteBack {
     days: Layers<DayKey, DayState>,
     places: Layers<PlaceKey, Place>,
@@ -46,28 +45,28 @@ pub(crate) struct WriteBack {
 
 #[derive(Debug, Default)]
 struct Steps {
-    /// With what the group under way did.
+    /// Includes the current group.
     of_group: Progress,
     committed: Progress,
 }
 
-/// How far writing has come.
+/// The progress of write-back.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
-    /// The round that is under way.
+    /// The current round.
     round: Option<Round>,
-    /// The sums of all rides up to this row are written.
+    /// The row of `rides` up to which all sums are written back.
     written_to: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Round {
     after: After,
-    /// The last ride that was stored when it began: in the end the sums of all up to it are written.
+    /// The row of the last ride when the round began: at its end, the sums of all rides up to it are written back.
     last_row: i64,
 }
 
-/// What a round wrote last: days first, as their table is sorted, then places.
+/// The last key that a round wrote: first the days, in the order of their table, then the leaderboard entries.
 #[derive(Debug, Clone, Copy)]
 enum After {
     Day(Option<DayKey>),
@@ -90,7 +89,7 @@ impl WriteBack {
         }
     }
 
-    /// Whether all are on the disk.
+    /// Whether all sums are on disk.
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -99,24 +98,24 @@ impl WriteBack {
         self.days.len() + self.places.len()
     }
 
-    /// A skier's day, if it is newer here.
+    /// Returns a skier day, if it is buffered.
     pub(super) fn day(&self, skier: SkierId, on: ResortDay) -> Option<Tally> {
         self.days.get(&(skier, on)).map(|state| state.tally)
     }
 
-    /// Those of a skier's days that are newer here, sorted.
+    /// Returns the buffered days of a skier, sorted.
     pub(super) fn days_of(&self, skier: SkierId) -> Vec<DayState> {
         self.days.range(keys_of(skier)).into_iter().map(|(_, state)| state).collect()
     }
 
-    /// Those places on a board that are newer here.
+    /// Returns the buffered entries of a leaderboard.
     pub(super) fn places_on(&self, span: Span) -> Places {
         let places = self.places.range(keys_on(span));
         places.into_iter().map(|((_, skier), place)| (skier, place)).collect()
     }
 
-    /// The last group is on the disk, or it is `lost`, whichever of its parts had succeeded. Called for each
-    /// of its parts, before anybody is answered.
+    /// Publishes the last group after its commit, or discards it if it is `lost`. Called for each of its jobs, before
+    /// the job's callers get a reply.
     pub(super) fn settle(&self, lost: Option<&Shared>) {
         let mut progress = self.progress.lock();
         if lost.is_some() {

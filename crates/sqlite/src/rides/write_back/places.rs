@@ -1,4 +1,4 @@
-//! Places among the leaders as they stand in the database.
+//! Leaderboard entries in the database.
 
 use rusqlite::Statement;
 
@@ -8,7 +8,7 @@ pub(super) const SET: &str = "INSERT OR REPLACE INTO leaders (season, resort, da
 pub(super) const END: &str =
     "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 AND skier = ?4";
 
-/// What is asked of the database here, for the test of plans.
+/// For the test of query plans.
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 2] = [SET, END];
 

@@ -1,4 +1,4 @@
-//! Sums that were not written when the process ended, made again of the rides.
+//! Recomputes, from the rides, the sums that were not written back when the process ended.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -14,7 +14,7 @@ use crate::rides::{
     state::{DayKey, Days, Place, PlaceKey, keys_in_season},
 };
 
-/// The sums, with those that were not written when the file was last closed.
+/// Returns the buffer, with the sums that were not written back when the file was last closed.
 pub(crate) fn open(
     connection: &Connection,
     thresholds: Thresholds,
@@ -25,8 +25,8 @@ pub(crate) fn open(
     Ok(Arc::new(WriteBack::new(thresholds, written_to, newer, places)))
 }
 
-/// The places of those whose days were `touched`, as the days say: those on the disk and what is `newer`. How
-/// far each board reaches is always on the disk.
+/// Returns the leaderboard entries of the skiers whose days were `touched`, computed from the days on disk overlaid
+/// with `newer`. The floor of each leaderboard on disk is always current.
 fn places(
     connection: &Connection,
     newer: &Days,

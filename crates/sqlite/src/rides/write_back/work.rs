@@ -1,4 +1,4 @@
-//! What the writer does to the sums that are written back.
+//! Changes and write-back of buffered sums by the writer.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::rides::state::{
     DayKey, DayState, Place, PlaceKey, Places, keys_in_season, keys_of, keys_on,
 };
 
-/// What one piece of work does to them. Dropped before it is staged, it has done nothing.
+/// The changes of one job. They have no effect on the buffer unless they are staged.
 pub(in crate::rides) struct Work<'c> {
     connection: &'c Connection,
     sums: &'c WriteBack,
     days: Changes<DayKey, DayState>,
     places: Changes<PlaceKey, Place>,
     progress: Progress,
-    /// Nothing is newer than on the disk.
+    /// No buffered sum is newer than the disk.
     all_written: bool,
     in_season: CachedStatement<'c>,
 }
@@ -38,14 +38,14 @@ impl<'c> Work<'c> {
         })
     }
 
-    /// Makes it part of the group.
+    /// Adds the changes to the current group.
     pub(in crate::rides) fn stage(self) {
         self.sums.days.stage(self.days);
         self.sums.places.stage(self.places);
         self.sums.progress.lock().of_group = self.progress;
     }
 
-    /// A skier's days in a season at a resort, sorted.
+    /// Returns a skier's days in a season at a resort, sorted.
     pub(in crate::rides) fn season(
         &mut self,
         skier: SkierId,
@@ -64,7 +64,7 @@ impl<'c> Work<'c> {
         Ok(states.into_values().collect())
     }
 
-    /// Puts a skier's day right, for readers at once, and for whoever has a newer one in memory.
+    /// Repairs a skier day, on disk and in the buffer.
     pub(in crate::rides) fn put_right(
         &mut self,
         skier: SkierId,
@@ -76,13 +76,13 @@ impl<'c> Work<'c> {
         Ok(())
     }
 
-    /// Changes a skier's day.
+    /// Sets a skier day in the buffer.
     pub(in crate::rides) fn set(&mut self, skier: SkierId, state: DayState) {
         self.days.changed.insert((skier, state.on), state);
         self.all_written = false;
     }
 
-    /// Those places on a board that are newer than on the disk.
+    /// Returns the entries of a leaderboard that are newer than the disk.
     pub(in crate::rides) fn places(&self, span: Span) -> Places {
         let newest = self.sums.places.newest(&self.places, keys_on(span), usize::MAX);
         newest.into_iter().map(|((_, skier), place)| (skier, place)).collect()
@@ -93,8 +93,8 @@ impl<'c> Work<'c> {
         self.all_written = false;
     }
 
-    /// Writes some of those that are newer, if there are many: more than `changed` rides make newer, of which
-    /// each changes a day and two places.
+    /// Writes back some sums, if many are buffered: more than `changed` rides add, each of which changes a day and two
+    /// leaderboard entries.
     pub(in crate::rides) fn write_some(&mut self, changed: usize) -> rusqlite::Result<()> {
         if self.progress.round.is_none() {
             let stored = days::last_row(self.connection)? - self.progress.written_to;
@@ -107,7 +107,7 @@ impl<'c> Work<'c> {
         self.go_on(4 * changed + 1).map(drop)
     }
 
-    /// Writes those days of these skiers that are newer.
+    /// Writes back the buffered days of these skiers.
     pub(in crate::rides) fn write_days_of(&mut self, skiers: &[SkierId]) -> rusqlite::Result<()> {
         let mut set = self.connection.prepare_cached(days::SET)?;
         for skier in skiers {
@@ -117,8 +117,8 @@ impl<'c> Work<'c> {
         Ok(())
     }
 
-    /// Writes a part of all that are newer; true when those are written that were newer when the first part
-    /// was asked for with `begin`.
+    /// Runs one step of a round; `begin` starts a new round. Returns true when all sums that were buffered at its start
+    /// are written back.
     pub(in crate::rides) fn write_round(&mut self, begin: bool) -> rusqlite::Result<bool> {
         if begin {
             self.begin_round()?;
@@ -126,7 +126,7 @@ impl<'c> Work<'c> {
         self.go_on(self.sums.thresholds.part)
     }
 
-    /// Writes all that are newer, so that the tables are as they should be, in this transaction.
+    /// Writes back all sums, so that the tables are complete in this transaction.
     pub(in crate::rides) fn write_all(&mut self) -> rusqlite::Result<()> {
         if !self.all_written {
             self.begin_round()?;
@@ -141,7 +141,7 @@ impl<'c> Work<'c> {
         Ok(())
     }
 
-    /// Goes on with the round for at most so many sums; true when it has come to its end.
+    /// Continues the round with at most `limit` sums; returns true when it is complete.
     fn go_on(&mut self, limit: usize) -> rusqlite::Result<bool> {
         let Some(Round { mut after, last_row }) = self.progress.round else { return Ok(true) };
         let mut left = limit;
