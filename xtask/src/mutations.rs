@@ -43,7 +43,7 @@ const MUTATIONS: [Mutation; 4] = [
         file: "crates/engines/src/behind/drain.rs",
         code: "let batch = self.queue.receive().await?;",
         instead: "let batch = self.queue.receive().await?; self.queue.stored(batch.clone()).await?;",
-        test: ["lodge-engines", "cluster", "behind::what_a_worker_had_in_hand"],
+        test: ["lodge-engines", "cluster", "behind::a_link_in_flight_when_its_worker_ended"],
     },
     Mutation {
         what: "a web process does not read the change feed",
