@@ -1,4 +1,4 @@
-//! `cargo xtask cluster`: a real cluster for a developer to play with.
+//! `cargo xtask cluster`: a real cluster for development.
 
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -17,35 +17,35 @@ use crate::{
     system::{self, FOR_CLUSTERS},
 };
 
-/// Tests have a cluster of their own on 127.N.*.* with the first N of these that nobody uses: a
-/// developer has one up at 77, and two checkouts may be tested at once.
+/// Tests use a cluster of their own on 127.N.*.* with the first unused N of these: the developer's
+/// cluster is at 77, and two checkouts may be tested at once.
 const BLOCKS: RangeInclusive<u8> = 78..=99;
 
-/// What to do with it.
+/// A command for the cluster.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Bring up what is not.
+    /// Start the servers that are down.
     Up {
-        /// Servers that are brought up alone, such as mariadb-1; without them, all.
+        /// Start only these servers, such as mariadb-1. Default: all.
         members: Vec<Member>,
     },
-    /// End everything, and remove what it stored.
+    /// Stop all servers, and delete their data.
     Down,
-    /// One line a process: its name, `up` or `down`, its id; fails unless all are up.
+    /// Print a line for each process: its name, `up` or `down`, its id. Fails unless all are up.
     Status,
     /// Kill one process with SIGKILL.
     Kill {
-        /// Which, such as redis-1.
+        /// The process, such as redis-1.
         member: Member,
     },
     /// Start one process that is down.
     Start {
-        /// Which, such as redis-1.
+        /// The process, such as redis-1.
         member: Member,
     },
 }
 
-/// Does it.
+/// Runs the command.
 pub(crate) fn run(command: &Command) -> Result<()> {
     let cluster = Cluster::of(&process::root());
     match command {
@@ -81,20 +81,20 @@ fn status(cluster: &Cluster) -> Result<()> {
         println!("{member} {state} {}", pid.as_deref().unwrap_or("-"));
     }
     let all_up = Member::all().all(|member| cluster.pid(member).is_some());
-    ensure!(all_up, "not all are up");
+    ensure!(all_up, "some servers are down");
     Ok(())
 }
 
-/// Does `work` on a cluster of its own, of this Lodge, that is gone afterwards.
+/// Runs `work` on a new cluster with this Lodge, and removes the cluster afterwards.
 pub(crate) fn with_own(lodge: PathBuf, work: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
     let cluster = Cluster::new(Layout::in_block(&process::root(), block()?), lodge);
-    // What an earlier run may have left; its processes are gone.
+    // Removes what an earlier run may have left.
     cluster.down()?;
     let done = cluster.up().and_then(|()| work(&cluster));
     done.and(cluster.down())
 }
 
-/// The block of addresses that was asked for, or one in which the first Redis server's is free.
+/// The configured block of addresses, or the first in which the address of redis-1 is free.
 fn block() -> Result<u8> {
     let is_free = |block: &u8| TcpListener::bind((Ipv4Addr::new(127, *block, 1, 1), 6379)).is_ok();
     Layout::wanted_block()
@@ -102,7 +102,7 @@ fn block() -> Result<u8> {
         .context("every block of addresses for a cluster is in use")
 }
 
-/// How Lodge is built in release mode.
+/// Arguments of cargo to build Lodge in release mode.
 const BUILD: [&str; 5] = ["build", "--release", "--locked", "--package", "lodge"];
 
 /// Builds this checkout's Lodge in release mode.
@@ -111,7 +111,7 @@ pub(crate) fn built_lodge() -> Result<PathBuf> {
     Ok(process::root().join("target/release/lodge"))
 }
 
-/// Does `work` and meanwhile builds Lodge in release mode, from what the work leaves of the processors.
+/// Runs `work`, and meanwhile builds Lodge in release mode with the lowest CPU priority.
 pub(crate) fn while_lodge_is_built(work: impl FnOnce() -> Result<()>) -> Result<()> {
     thread::scope(|scope| {
         let idly = ["-n", "19", "cargo"];

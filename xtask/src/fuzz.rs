@@ -5,8 +5,7 @@ use clap::Args;
 
 use crate::{process, results::Passes, system};
 
-/// What no input may take more of, the sanitizer's share included: a picture that is within bounds takes half
-/// of it.
+/// Memory limit, with the sanitizer's share: a picture of the largest allowed size needs half of it.
 const MEMORY: &str = "-rss_limit_mb=1024";
 
 #[derive(Args)]
@@ -14,12 +13,12 @@ pub(crate) struct Options {
     /// Seconds for each target.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Leave out the targets that have run for as many seconds on this commit without a finding.
+    /// Skip the targets that have run for as many seconds on this commit without a finding.
     #[arg(long)]
     resume: bool,
 }
 
-/// Runs every target; the first finding ends it.
+/// Runs every target; stops at the first finding.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let passes = Passes::of("fuzz", options.resume)?;
     system::provide_fuzzing()?;

@@ -1,4 +1,4 @@
-//! Asking over HTTP.
+//! An HTTP client.
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,20 +12,20 @@ use ureq::{
     http::{Request, request::Builder},
 };
 
-/// How long an answer is waited for: longer than any process takes to refuse.
+/// Timeout of an answer: longer than any process takes to refuse a request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a connection may take to come about.
+/// Timeout of connecting.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// Bytes for a request, and for an answer's head.
+/// Buffer size in bytes for a request, and for an answer's head.
 const BUFFER: usize = 8 * 1_024;
 
-/// A client that follows no redirect and tries nothing twice.
+/// A client that follows no redirects and does not retry.
 #[derive(Clone)]
 pub(crate) struct Http(Agent);
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -34,13 +34,13 @@ pub(crate) struct Answer {
 }
 
 impl Http {
-    /// One that asks each time on a connection of its own: who keeps none cannot mistake a connection that
-    /// broke while it was idle for an answer that stayed away.
+    /// A client with a new connection for each request, so that a connection that broke while it was idle
+    /// does not look like a missing answer.
     pub(crate) fn new() -> Self {
         Self::with_idle(0)
     }
 
-    /// One that keeps its connection, for who looks at the clock.
+    /// A client that keeps its connection, for measurements of latency.
     pub(crate) fn keeping() -> Self {
         Self::with_idle(1)
     }
@@ -51,7 +51,7 @@ impl Http {
             .timeout_global(Some(PATIENCE))
             .timeout_connect(Some(CONNECT))
             .max_idle_connections(connections)
-            // They are made anew for each connection.
+            // Allocated for each connection.
             .input_buffer_size(BUFFER)
             .output_buffer_size(BUFFER)
             .max_redirects(0)
@@ -60,12 +60,12 @@ impl Http {
         Self(settings.build().into())
     }
 
-    /// Sends what has no body and no headers of its own; nothing if no answer came.
+    /// Sends a request without body and headers; returns `None` if no answer came.
     pub(crate) fn send(&self, method: &str, at: SocketAddr, path: &str) -> Option<Answer> {
         self.ask(method, at, path, &[], None)
     }
 
-    /// Sends with headers, and JSON if there is a body.
+    /// Sends a request with headers, and a JSON body if there is one.
     pub(crate) fn ask(
         &self,
         method: &str,
@@ -81,7 +81,7 @@ impl Http {
         self.run(request, body).ok()
     }
 
-    /// Gives the lines of an answer to `take` while they come, until it has enough of them.
+    /// Passes the lines of a streamed answer to `take` until it returns false.
     pub(crate) fn lines(
         &self,
         at: SocketAddr,
@@ -118,13 +118,13 @@ impl Http {
 }
 
 impl Answer {
-    /// A text of the JSON in its body.
+    /// A string field of the JSON body.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let body: Value = serde_json::from_str(&self.body).ok()?;
         body[name].as_str().map(str::to_owned)
     }
 
-    /// Whether it leads to one of `targets`.
+    /// Whether the answer redirects to one of `targets`.
     pub(crate) fn leads_to(&self, targets: &[String]) -> bool {
         self.status == 307 && self.location.as_ref().is_some_and(|place| targets.contains(place))
     }
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_keeps_a_connection_asks_twice_on_one() {
+    fn a_keeping_client_sends_two_requests_on_one_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask nightly`, `cargo xtask imports`,
+//! Developer commands: `cargo xtask test`, `cargo xtask nightly`, `cargo xtask imports`,
 //! `cargo xtask bench links`, `cargo xtask cluster up`, `cargo xtask faults`, `cargo xtask mutations`,
 //! `cargo xtask fuzz`.
 
@@ -22,7 +22,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(about = "What a developer runs")]
+#[command(about = "Developer commands of Lodge")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -30,26 +30,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Format, lints, docs, and every test; what the tests need is installed (as root) or named.
+    /// Check format, lints and docs, and run every test. Missing packages are installed (as root) or listed.
     Test(test::Options),
-    /// What repeats for depth, and takes hours: all faults, mutations, fuzzing, tests at their nightly depth.
+    /// Run the long tests, which take hours: all faults, mutations, fuzzing, tests at nightly depth.
     Nightly(nightly::Options),
-    /// Read who imports whom, and name each import that must not be.
+    /// Check the imports between crates and modules, and list each forbidden one.
     Imports,
-    /// Measure.
+    /// Measure performance.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// A real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, HAProxy, and
-    /// three web processes.
+    /// Manage a real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, HAProxy,
+    /// and three web processes.
     #[command(subcommand)]
     Cluster(cluster::Command),
-    /// Let whatever can fail do so, one thing at a time, on a cluster under load, and write down what
-    /// came of it.
+    /// Inject faults, one at a time, into a cluster under load, and record the results.
     Faults(faults::Options),
-    /// Leave out what nothing may be lost without, one thing at a time: a test must notice. The files are
-    /// changed in place, and put right again.
+    /// Remove one essential piece of code at a time: a test must fail. The files are changed in place and
+    /// restored.
     Mutations(mutations::Options),
-    /// Run every fuzz target for a while; a nightly toolchain and cargo-fuzz are installed.
+    /// Run every fuzz target; installs a nightly toolchain and cargo-fuzz.
     Fuzz(fuzz::Options),
 }
 

@@ -1,5 +1,4 @@
-//! `cargo xtask mutations`: what nothing may be lost without is left out, one thing at a time, and a test
-//! must notice.
+//! `cargo xtask mutations`: removes one essential piece of code at a time, and requires a test to fail.
 
 use std::{fs, path::PathBuf};
 
@@ -14,16 +13,16 @@ use crate::{
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Leave out those that a test has noticed on this commit.
+    /// Skip the mutations that a test has detected on this commit.
     #[arg(long)]
     resume: bool,
 }
 
-/// Something that is left out.
+/// A change of the source that a test must detect.
 struct Mutation {
     what: &'static str,
     file: &'static str,
-    /// What is there, once, and what stands there instead.
+    /// Code that occurs exactly once in the file, and its replacement.
     code: &'static str,
     instead: &'static str,
     /// The test that must fail: its package, target and name.
@@ -32,18 +31,18 @@ struct Mutation {
 
 const MUTATIONS: [Mutation; 4] = [
     Mutation {
-        what: "a message is taken for confirmed when it is sent",
+        what: "a message counts as confirmed when it is sent",
         file: "crates/engines/src/rabbitmq/channel.rs",
         code: "                .await?\n                .await\n",
         instead: "                .await\n                .map(|_| Confirmation::Ack(None))\n",
         test: ["lodge-engines", "cluster", "behind::a_link_that_the_queue_does_not_confirm"],
     },
     Mutation {
-        what: "a worker takes messages off the queue before it has stored them",
+        what: "a worker acknowledges messages before it has stored them",
         file: "crates/engines/src/behind/drain.rs",
         code: "let batch = self.queue.receive().await?;",
         instead: "let batch = self.queue.receive().await?; self.queue.stored(batch.clone()).await?;",
-        test: ["lodge-engines", "cluster", "behind::what_a_worker_had_in_hand"],
+        test: ["lodge-engines", "cluster", "behind::a_link_in_flight_when_its_worker_ended"],
     },
     Mutation {
         what: "a web process does not read the change feed",
@@ -53,7 +52,7 @@ const MUTATIONS: [Mutation; 4] = [
         test: ["lodge", "cluster", "coherence"],
     },
     Mutation {
-        what: "an event that was stored before is stored once more, under another id",
+        what: "a repeated event is stored again, under another id",
         file: "crates/sqlite/src/rides/record.rs",
         code: "        if self.insert(event, ride, None)? {",
         instead: "        let id = EventId::Uuid(uuid::Uuid::now_v7());\n        if self.insert(&RideEvent { id, ..event.clone() }, ride, None)? {",
@@ -61,7 +60,7 @@ const MUTATIONS: [Mutation; 4] = [
     },
 ];
 
-/// A file that reads otherwise until this is dropped.
+/// A mutated file, which is restored on drop.
 struct Mutated {
     file: PathBuf,
     original: String,
@@ -73,7 +72,7 @@ impl Mutated {
         let original = fs::read_to_string(&file)?;
         ensure!(
             original.matches(mutation.code).count() == 1,
-            "{} has not once what is to be left out",
+            "{} does not contain the code of the mutation exactly once",
             mutation.file
         );
         fs::write(&file, original.replace(mutation.code, mutation.instead))?;
@@ -84,12 +83,12 @@ impl Mutated {
 impl Drop for Mutated {
     fn drop(&mut self) {
         if let Err(error) = fs::write(&self.file, &self.original) {
-            eprintln!("{} could not be put right: {error}", self.file.display());
+            eprintln!("{} could not be restored: {error}", self.file.display());
         }
     }
 }
 
-/// Leaves out one thing after the other, on a cluster of its own; fails if no test notices.
+/// Applies one mutation after the other, with a cluster of its own; fails if a test does not detect one.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let passes = Passes::of("mutations", options.resume)?;
     system::provide(FOR_CLUSTERS)?;
@@ -102,12 +101,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 unseen.push(mutation.what);
             }
         }
-        ensure!(unseen.is_empty(), "no test noticed that {}", unseen.join("; that "));
+        ensure!(unseen.is_empty(), "no test detected that {}", unseen.join("; that "));
         Ok(())
     })
 }
 
-/// Whether its test fails with it, and not without.
+/// Whether the test passes without the mutation and fails with it.
 fn is_seen(mutation: &Mutation, block: &str) -> Result<bool> {
     let [package, target, test] = mutation.test;
     let build = ["test", "--package", package, "--test", target, "--no-run"];
@@ -118,6 +117,6 @@ fn is_seen(mutation: &Mutation, block: &str) -> Result<bool> {
     let _mutated = Mutated::by(mutation)?;
     process::run("cargo", &build, &[])?;
     let is_seen = process::run("cargo", &run, &block).is_err();
-    println!("── {}: {}", mutation.what, if is_seen { "noticed" } else { "NOT NOTICED" });
+    println!("── {}: {}", mutation.what, if is_seen { "detected" } else { "NOT DETECTED" });
     Ok(is_seen)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask nightly`: what takes hours because it repeats for depth.
+//! `cargo xtask nightly`: tests that take hours because they repeat for depth.
 
 use std::{env, fs, path::Path, time::Instant};
 
@@ -9,34 +9,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::{process, results};
 
-/// What to run.
+/// Options of `cargo xtask nightly`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Leave out the steps that have passed on this commit, and in a step that was broken off the faults,
-    /// mutations and fuzz targets that have. A commit that changes Markdown files alone counts as the one
-    /// before it.
+    /// Skip the steps that have passed on this commit, and in an interrupted step the faults, mutations and
+    /// fuzz targets that have. A commit that changes only Markdown files counts as the one before it.
     #[arg(long)]
     resume: bool,
-    /// Only these steps, with commas between.
+    /// Run only these steps, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = STEPS.map(|step| step.name))]
     only: Vec<String>,
 }
 
-/// One of the commands, with tests at their nightly depth.
+/// A command, run with tests at nightly depth.
 struct Step {
     name: &'static str,
-    /// What the table says of it.
+    /// Its description in the table.
     what: &'static str,
     /// Arguments of this program.
     arguments: &'static [&'static str],
 }
 
-/// Of the page with the last run of each step, which is `docs/nightly.md`.
+/// The start of `docs/nightly.md`, the page with the last run of each step.
 const HEAD: &str = "\
 # Nightly
 
-`cargo xtask nightly` runs what `cargo xtask test` leaves out because it repeats for depth, and writes this
-page. Each row is the last run of a step; of one that was resumed, the minutes are those of its last part.
+`cargo xtask nightly` runs the long tests that `cargo xtask test` leaves out, and writes this page. Each row
+is the last run of a step; for a resumed run the minutes are those of its last part.
 
 | step | what | day | commit | minutes | result |
 | --- | --- | --- | --- | --- | --- |
@@ -49,7 +48,7 @@ const STEPS: [Step; 5] = [
         &["test", "--only", "alone"],
     ),
     step("cluster", "tests on a cluster", &["test", "--only", "cluster"]),
-    step("mutations", "code left out: a test notices each", &["mutations"]),
+    step("mutations", "essential code removed: a test fails each time", &["mutations"]),
     step(
         "faults",
         "all rows of [failure-modes.md](failure-modes.md), three seeds",
@@ -73,7 +72,7 @@ struct Record {
     has_passed: bool,
 }
 
-/// Runs the steps, each to its end, and keeps the result of each at once.
+/// Runs all steps, also after a failed one, and saves the result of each at once.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let file = results::file("nightly");
     let commit = results::commit(options.resume)?;
@@ -83,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             continue;
         }
         if options.resume && has_passed(&file, step.name, &commit)? {
-            println!("── {}: passed on {commit} before", step.name);
+            println!("── {}: already passed on {commit}", step.name);
             continue;
         }
         let record = step.run(options.resume, &commit)?;
@@ -116,13 +115,13 @@ fn write_page(records: &[Record]) -> Result<()> {
 }
 
 impl Step {
-    /// By this program itself, which cargo might build anew while code is left out.
+    /// Runs this executable, not cargo, which might rebuild it while a mutation is applied.
     fn run(&self, resume: bool, commit: &str) -> Result<Record> {
         println!("\n── {}: {}", self.name, self.what);
         let day = process::output("date", &["-u", "+%F"])?.trim().to_owned();
         let began = Instant::now();
         let mut arguments = self.arguments.to_vec();
-        // Tests keep no results: all of them run again.
+        // Tests save no results: all of them run again.
         if resume && self.arguments[0] != "test" {
             arguments.push("--resume");
         }
@@ -137,7 +136,7 @@ impl Step {
         })
     }
 
-    /// The page's line.
+    /// Its line of the page.
     fn line(&self, records: &[Record]) -> String {
         let last = records.iter().find(|record| record.step == self.name);
         let outcome = last.map_or_else(
@@ -156,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_left_out_where_its_last_run_passed_on_the_commit() {
+    fn a_step_is_skipped_if_its_last_run_passed_on_the_commit() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("results.jsonl");
         let has_passed = |step, commit| has_passed(&file, step, commit).unwrap();

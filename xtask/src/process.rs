@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a program may take to end before it is killed.
+/// How long a program may take to end on SIGTERM before it is killed.
 const LAST: Duration = Duration::from_secs(15);
 
 /// The workspace's folder.
@@ -50,13 +50,13 @@ pub(crate) fn printed(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// A command as it would be typed.
+/// The command line of a command.
 fn line(command: &Command) -> String {
     let words = iter::once(command.get_program()).chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// The last commit that changed anything but Markdown files, with a plus if anything else in the work tree
+/// The last commit that changed a file other than Markdown, with a plus if such a file in the work tree
 /// differs from it. So the pages that long commands write do not change it.
 pub(crate) fn commit() -> Result<String> {
     let of_code = |git: &[&str]| output("git", &[git, &["--", ".", ":!*.md"][..]].concat());
@@ -66,8 +66,8 @@ pub(crate) fn commit() -> Result<String> {
     Ok(format!("{}{mark}", commit.trim()))
 }
 
-/// A program without what cargo tells this one of its own package: where a build script watches that, a
-/// cargo that is run from here would build again what one that is run by hand has built.
+/// A command without the variables that cargo sets for this package: build scripts watch them, so a cargo
+/// started from here would rebuild what a cargo started by hand has built.
 fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     let of_package = |name: &String| {
@@ -87,7 +87,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts it.
+    /// Starts a program.
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let name = line(command);
         let child = command.spawn().with_context(|| format!("{name} cannot be started"))?;
@@ -104,14 +104,14 @@ impl Running {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    /// Waits until it ends by itself, at most `patience`, and fails unless it ends well.
+    /// Waits at most `patience` until it ends, and fails unless it exits with 0.
     pub(crate) fn succeed(mut self, patience: Duration) -> Result<()> {
         let status = self.end(patience)?;
-        ensure!(status.success(), "{} did not end well: {status}", self.name);
+        ensure!(status.success(), "{} failed: {status}", self.name);
         Ok(())
     }
 
-    /// Asks it to end, waits at most `patience`, and fails unless it ends well.
+    /// Sends SIGTERM, waits at most `patience`, and fails unless it exits with 0.
     pub(crate) fn terminate(mut self, patience: Duration) -> Result<()> {
         self.ask_to_end()?;
         self.succeed(patience)
@@ -138,7 +138,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Asked first: a master that is killed leaves its workers behind, and they keep its port.
+        // SIGTERM first: the workers of a killed nginx master survive and keep its port.
         if self.ask_to_end().and_then(|()| self.end(LAST)).is_err() {
             let _ = self.child.kill();
         }

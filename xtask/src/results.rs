@@ -1,5 +1,5 @@
-//! Results of long commands: a line of JSON each, kept as soon as it is known, so that `--resume` goes on
-//! where a command was broken off.
+//! Results of long commands: a line of JSON each, saved as soon as it is known, so that `--resume` continues
+//! an interrupted command.
 
 use std::{
     fs::{self, File},
@@ -17,7 +17,7 @@ pub(crate) fn file(command: &str) -> PathBuf {
     process::root().join("target").join(command).join("results.jsonl")
 }
 
-/// The commit that results are of.
+/// The commit that the results belong to.
 pub(crate) fn commit(resume: bool) -> Result<String> {
     let commit = process::commit()?;
     // Two trees that differ from a commit may differ from each other.
@@ -25,17 +25,17 @@ pub(crate) fn commit(resume: bool) -> Result<String> {
     Ok(commit)
 }
 
-/// All that are in the file; none if there is no file.
+/// Reads the results in a file; none if the file does not exist.
 pub(crate) fn read<R: DeserializeOwned>(file: &Path) -> Result<Vec<R>> {
     let text = match fs::read_to_string(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.with_context(|| format!("{} cannot be read", file.display()))?,
     };
-    // A line that was begun and not finished is a run that was not.
+    // Skips an unfinished line, whose run was interrupted.
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-/// Keeps one in the place of those that it replaces; the file is whole at every moment.
+/// Adds a result and removes those that it replaces. The file is replaced atomically.
 pub(crate) fn keep<R: Serialize + DeserializeOwned>(
     file: &Path,
     record: R,
@@ -56,7 +56,7 @@ pub(crate) fn keep<R: Serialize + DeserializeOwned>(
     Ok(fs::rename(fresh, file)?)
 }
 
-/// The parts of a command that have passed, each on a commit.
+/// The parts of a command that have passed, with their commits.
 pub(crate) struct Passes {
     file: PathBuf,
     commit: String,
@@ -70,7 +70,7 @@ struct Passed {
 }
 
 impl Passes {
-    /// Those of a command on the commit that is checked out.
+    /// Returns the passes of a command for the current commit.
     pub(crate) fn of(command: &str, resume: bool) -> Result<Self> {
         Ok(Self { file: file(command), commit: commit(resume)?, resume })
     }
@@ -80,7 +80,7 @@ impl Passes {
     pub(crate) fn run(&self, part: &str, run: impl FnOnce() -> Result<bool>) -> Result<bool> {
         let passed = Passed { part: part.to_owned(), commit: self.commit.clone() };
         if self.resume && read(&self.file)?.contains(&passed) {
-            println!("── {part}: passed on {} before", self.commit);
+            println!("── {part}: already passed on {}", self.commit);
             return Ok(true);
         }
         let has_passed = run()?;
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_left_out_where_it_has_passed_on_the_commit() {
+    fn a_part_is_skipped_if_it_has_passed_on_the_commit() {
         let folder = tempfile::tempdir().unwrap();
         let on = |commit: &str, resume| Passes {
             file: folder.path().join("results.jsonl"),

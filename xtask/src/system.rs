@@ -1,4 +1,4 @@
-//! What the machine must have, beside Rust and a C compiler.
+//! Programs that are needed in addition to Rust and a C compiler.
 
 use std::{path::Path, process::Command};
 
@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 
 use crate::process;
 
-/// A program and the Debian package that brings it.
+/// A program and the Debian package that contains it.
 pub(crate) struct Tool {
-    /// Any of these paths or names will do.
+    /// Paths or names of the program; one of them suffices.
     pub(crate) programs: &'static [&'static str],
     /// The package.
     pub(crate) package: &'static str,
@@ -43,7 +43,7 @@ pub(crate) const FOR_BENCHES: &[Tool] = &[
     Tool { programs: &["ab"], package: "apache2-utils" },
 ];
 
-/// Installs what is missing if this is root on a Debian machine, else names it.
+/// Installs missing packages as root on Debian; fails with their names otherwise.
 pub(crate) fn provide(tools: &[Tool]) -> Result<()> {
     let missing: Vec<&str> =
         tools.iter().filter(|tool| !is_there(tool)).map(|tool| tool.package).collect();
@@ -53,7 +53,7 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<()> {
     let is_root = process::output("id", &["-u"])?.trim() == "0";
     if !is_root || !Path::new("/usr/bin/apt-get").exists() {
         bail!(
-            "these are needed: {}; install them (on Debian: apt-get install {}), or run this as root",
+            "missing packages: {}; install them (on Debian: apt-get install {}), or run this as root",
             missing.join(", "),
             missing.join(" ")
         );
@@ -65,14 +65,14 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<()> {
     process::run("apt-get", &[&install[..], &missing].concat(), &quiet)
 }
 
-/// Provides Firefox, and builds its driver if it is missing: Debian has no package of it. The version is the one
-/// that the tests are known to run with; it needs not be fast.
+/// Provides Firefox, and builds its driver if it is missing, because Debian has no package of it. The tests
+/// are known to run with this version. A debug build is fast enough.
 pub(crate) fn provide_firefox() -> Result<()> {
     provide(&[Tool { programs: &["firefox-esr"], package: "firefox-esr" }])?;
     provide_built("geckodriver", &["--debug", "geckodriver@0.37.1"])
 }
 
-/// Provides what the fuzz targets are built with: a nightly toolchain, for its sanitizers, and cargo-fuzz.
+/// Provides the tools of the fuzz targets: a nightly toolchain, for its sanitizers, and cargo-fuzz.
 pub(crate) fn provide_fuzzing() -> Result<()> {
     if process::output("cargo", &["+nightly", "--version"]).is_err() {
         process::run("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"], &[])?;

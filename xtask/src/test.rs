@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold before a change lands.
+//! `cargo xtask test`: the checks that must pass before a change lands.
 
 use anyhow::Result;
 use clap::Args;
@@ -9,10 +9,10 @@ use crate::{
     system::{self, FOR_CLUSTERS, FOR_TESTS},
 };
 
-/// What to run.
+/// Options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only these parts, with commas between.
+    /// Run only these parts, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = [LINTS, ALONE, FAULTS, CLUSTER])]
     only: Vec<String>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Options {
 const LINTS: &str = "lints";
 /// Tests on one machine.
 const ALONE: &str = "alone";
-/// Rows of `cargo xtask faults` whose turn it is.
+/// Some rows of `cargo xtask faults`, which rotate by commit.
 const FAULTS: &str = "faults";
 /// Tests on a cluster.
 const CLUSTER: &str = "cluster";
@@ -29,10 +29,10 @@ const CLUSTER: &str = "cluster";
 /// Tests of all crates, also when some fail.
 const TESTS: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
-/// Tests that run at once: many wait for something, a deadline or a process that starts.
+/// Concurrent tests: many wait for a deadline or for a process to start.
 const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
 
-/// How many cases a property test tries where tests have hours; proptest's own default is 256.
+/// Cases of a property test at nightly depth; proptest's default is 256.
 const CASES_AT_NIGHT: (&str, &str) = ("PROPTEST_CASES", "4096");
 
 impl Options {
@@ -64,7 +64,7 @@ fn lints() -> Result<()> {
     process::run("cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
-/// Meanwhile Lodge is built for the tests on a cluster.
+/// Runs the tests on one machine; meanwhile Lodge is built for the tests on a cluster.
 fn alone() -> Result<()> {
     system::provide(FOR_TESTS)?;
     if is_nightly() {
@@ -77,7 +77,7 @@ fn alone() -> Result<()> {
     })
 }
 
-/// The faults come first: a node that starts again would read what the tests leave in hundreds of tables.
+/// The faults come first: a restarted node would have to read the hundreds of tables that the tests leave.
 fn on_cluster(options: &Options, cluster: &Cluster) -> Result<()> {
     let faults = if options.want(FAULTS) { faults::run_in_test(cluster) } else { Ok(()) };
     let block = cluster.layout().block().to_string();
@@ -86,7 +86,7 @@ fn on_cluster(options: &Options, cluster: &Cluster) -> Result<()> {
     faults.and(tests)
 }
 
-/// Runs the tests of these targets; at night also those that are ignored by day.
+/// Runs the tests of these targets; at nightly depth also the ignored ones.
 fn tests(targets: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let mut arguments = [&TESTS[..], targets].concat();
     let mut environment = environment.to_vec();

@@ -1,5 +1,5 @@
-//! The engines of many machines: the same ports as the embedded engine's, on what grows. A driver is
-//! named only here, in the folder of its engine.
+//! The scaled-out engines: the ports of the embedded engine on Redis, Cassandra, RabbitMQ and MariaDB.
+//! A driver is used only in the folder of its engine.
 
 pub mod behind;
 pub mod cassandra;

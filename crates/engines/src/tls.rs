@@ -1,4 +1,4 @@
-//! TLS to an engine.
+//! TLS for connections to an engine.
 
 use std::{io::Write as _, sync::Arc};
 
@@ -11,24 +11,24 @@ use rustls::{
 };
 use tempfile::NamedTempFile;
 
-/// What is trusted.
+/// The certificate authorities that connections to an engine trust.
 #[derive(Debug, Clone)]
 pub struct Tls {
-    /// Certificates of authorities, PEM; without them those of the machine.
+    /// Certificates in PEM; `None` for the machine's own.
     pub(crate) authorities_pem: Option<String>,
 }
 
 impl Tls {
-    /// TLS with whoever has a certificate by one of these authorities, PEM; without them, by one of the
-    /// machine's.
+    /// Trusts servers whose certificate is signed by one of these authorities (PEM), or by one of the
+    /// machine's if there are none.
     pub fn trusting(authorities_pem: Option<String>) -> Self {
-        // The drivers bring different ones, and each asks for the process's own. A second call changes
-        // nothing.
+        // The drivers bring different crypto providers, and each uses the process's default. A second
+        // call changes nothing.
         let _ = ring::default_provider().install_default();
         Self { authorities_pem }
     }
 
-    /// How a client speaks that trusts them.
+    /// The client configuration that trusts these authorities.
     pub(crate) fn client(&self) -> Result<Arc<ClientConfig>> {
         let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -36,7 +36,7 @@ impl Tls {
         Ok(Arc::new(client.with_root_certificates(self.roots()?).with_no_client_auth()))
     }
 
-    /// A file of the trusted certificates, PEM, for a driver that reads no other form.
+    /// A PEM file of the trusted certificates, for a driver that reads only files.
     pub(crate) fn authorities_file(&self) -> Result<NamedTempFile> {
         let pem = self.authorities_pem.clone().unwrap_or_else(|| {
             let machine = rustls_native_certs::load_native_certs().certs;

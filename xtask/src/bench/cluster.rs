@@ -1,4 +1,4 @@
-//! Short links on the cluster, everything on this one machine.
+//! Short links on the cluster, all on this machine.
 
 use std::{
     net::SocketAddr,
@@ -22,10 +22,10 @@ use crate::{
     system::{self, FOR_BENCHES, FOR_CLUSTERS},
 };
 
-/// Links that are asked for at random.
+/// Links that are requested at random.
 const MANY: u32 = 20_000;
 
-/// Redirects a second of one short, and how often Redis is flushed under them.
+/// Redirects a second of one short, and the number of Redis flushes meanwhile.
 const STAMPEDE: &str = "5000";
 const FLUSHES: u32 = 4;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     lodge::build()?;
     let cluster = Cluster::new(Layout::of(&process::root()), lodge::binary());
     cluster.up()?;
-    // They may have been up with another build.
+    // They may run another build.
     cluster.restart_webs()?;
     options.run(&[
         ("hot", &|| hot(&options, &cluster)),
@@ -51,19 +51,19 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     ])
 }
 
-/// A Lodge on the cluster, in which one address may create as much as it likes.
+/// A Lodge on the cluster, without a rate limit of creations.
 fn on(cluster: &Cluster, scratch: &Scratch) -> Lodge {
     let lodge = Lodge::new(scratch).with_all(cluster.layout().settings());
     lodge.with("LODGE_LIMITS_CREATIONS_PER_MINUTE", 0)
 }
 
-/// The same, storing later, in a keyspace.
+/// The same with write-behind, in a keyspace.
 fn behind(cluster: &Cluster, scratch: &Scratch, keyspace: &str) -> Lodge {
     let lodge = on(cluster, scratch).with_all(cluster.layout().settings_behind());
     lodge.with("LODGE_CASSANDRA_KEYSPACE", keyspace)
 }
 
-/// A hot link from memory, in alternating runs with the embedded engine while the cluster idles.
+/// A hot link from the memory cache, in alternating runs with the embedded engine.
 fn hot(options: &Options, cluster: &Cluster) -> Result<()> {
     let scratch = Scratch::new()?;
     let rate = |lodge: Lodge| {
@@ -86,7 +86,7 @@ fn hot(options: &Options, cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Links at random, of a process that remembers none: from Redis, and from Cassandra.
+/// Random links of a process without a memory cache: from Redis, and from Cassandra.
 fn paths(options: &Options, cluster: &Cluster) -> Result<()> {
     for (name, has_redis) in [("from Redis", true), ("from Cassandra", false)] {
         let scratch = Scratch::new()?;
@@ -102,15 +102,15 @@ fn paths(options: &Options, cluster: &Cluster) -> Result<()> {
         lodge.write("shorts", &shorts.join("\n"))?;
         let get =
             format!("links-get --connections 50 --shorts shorts --duration {}s", options.seconds);
-        // Once before, so that what can be remembered is.
+        // Once before, to fill Redis.
         lodge.load(&get)?;
         measure(options, &format!("redirect {name}"), &lodge, &get)?;
     }
     Ok(())
 }
 
-/// Creations that are stored before they are acknowledged, and after; and one pair again and again, as in
-/// the run that a seed recorded.
+/// Creations with write-through and write-behind, and one pair repeatedly, as in the run that a seed
+/// recorded.
 fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
     let through: fn(&Cluster, &Scratch) -> Lodge = on;
     let replace: fn(&Cluster, &Scratch) -> Lodge = |cluster, scratch| {
@@ -120,11 +120,11 @@ fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
     let later: fn(&Cluster, &Scratch) -> Lodge =
         |cluster, scratch| behind(cluster, scratch, "bench_behind");
     for (name, lodge, same) in [
-        ("creation, claim, stored first", through, ""),
-        ("creation, replace, stored first", replace, ""),
-        ("creation, replace, stored later", later, ""),
-        ("one pair, claim, stored first", through, "--same-pair"),
-        ("one pair, replace, stored first", replace, "--same-pair"),
+        ("creation, claim, write-through", through, ""),
+        ("creation, replace, write-through", replace, ""),
+        ("creation, replace, write-behind", later, ""),
+        ("one pair, claim, write-through", through, "--same-pair"),
+        ("one pair, replace, write-through", replace, "--same-pair"),
     ] {
         let scratch = Scratch::new()?;
         let lodge = lodge(cluster, &scratch).start()?;
@@ -134,9 +134,8 @@ fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// One short that everybody wants, at three processes, while Redis is flushed again and again, and the
-/// short edited at the same time, so that nobody remembers it: how often the store is asked for it in a
-/// second.
+/// A stampede: one hot short on three processes, while Redis is flushed repeatedly and the short edited at
+/// the same time, so that no cache has it. Measures the reads from the store in a second.
 fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
     cluster.restart_webs()?;
     let scratch = Scratch::new()?;
@@ -173,7 +172,7 @@ fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
         }
         let report = load.join().ok().context("the load panicked")??;
         println!(
-            "stampede: {:.0}/s of one short at three processes, {} errors, Redis flushed and the short edited {flushed} times: the store was asked at most {worst} times in a second (bar 3), {} times in all",
+            "stampede: {:.0}/s of one short at three processes, {} errors, Redis flushed and the short edited {flushed} times: at most {worst} reads from the store in a second (bar 3), {} in all",
             report.number("/total/all/rate_per_s")?,
             report.number("/total/all/errors")?,
             last - before
@@ -182,7 +181,7 @@ fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
     })
 }
 
-/// The short that everybody wants.
+/// The hot short of the stampede.
 struct Wanted {
     http: Http,
     at: SocketAddr,
@@ -208,7 +207,7 @@ impl Wanted {
     }
 }
 
-/// How soon what was acknowledged is stored, by the number of workers.
+/// Time from acknowledgement to storing with write-behind, by the number of workers.
 fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
     for workers in [1_u16, 2, 4] {
         let scratch = Scratch::new()?;
@@ -228,13 +227,14 @@ fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
             let lags = workers.iter().map(|worker| {
                 let mut told = Histograms::default();
                 told.add(&worker.metrics()?);
-                let lag = told.get("lodge_links_drain_lag_seconds").context("no lag is told")?;
+                let lag =
+                    told.get("lodge_links_drain_lag_seconds").context("no metric of the lag")?;
                 lag.quantile_s(share).context("a worker stored nothing")
             });
             lags.collect::<Result<Runs>>().map(|lags| lags.range().1)
         };
         println!(
-            "stored later, {} workers: {:.0}/s acknowledged, stored after {:.2} s (half of them), {:.2} s (99 %), by the slowest worker; all stored {:.1} s after the last",
+            "write-behind, {} workers: {:.0}/s acknowledged, stored after {:.2} s (half of them), {:.2} s (99 %), by the slowest worker; all stored {:.1} s after the last",
             workers.len(),
             report.number("/total/all/rate_per_s")?,
             lag(0.5)?,
@@ -245,7 +245,7 @@ fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Waits until a worker has seen twice that nothing waits.
+/// Waits until a worker's metric of waiting links is 0 twice.
 fn wait_drained(worker: &Lodge) -> Result<()> {
     let (began, mut seen) = (Instant::now(), 0);
     while seen < 2 {
@@ -257,7 +257,7 @@ fn wait_drained(worker: &Lodge) -> Result<()> {
     Ok(())
 }
 
-/// Runs of one load, and the middle of them.
+/// Runs one load repeatedly, and prints the medians.
 fn measure(options: &Options, name: &str, lodge: &Lodge, load: &str) -> Result<()> {
     let figures =
         ["/total/all/rate_per_s", "/total/all/latency_ms/median", "/total/all/latency_ms/p99"];

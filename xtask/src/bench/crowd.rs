@@ -1,6 +1,5 @@
-//! A crowd that means ill: connections that idle, send their head byte by byte, never read what they
-//! asked for, or pour bodies without end. One thread that mostly sleeps, so that it takes little from
-//! the server that is measured beside it.
+//! A crowd of hostile connections: they idle, send their head byte by byte, never read the answers, or send
+//! endless bodies. One mostly sleeping thread, so that it takes little CPU from the measured server.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -15,35 +14,35 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// Who is in the crowd, and how many of them.
+/// The connections of the crowd, by behaviour.
 const MEMBERS: [(Manner, usize); 4] =
     [(Manner::Idle, 5_500), (Manner::SlowHead, 4_000), (Manner::Deaf, 200), (Manner::Pouring, 200)];
 
-/// All of them: with the healthy clients, as many as Lodge takes at once by default.
+/// The size of the crowd: with the healthy clients, as many as Lodge accepts by default.
 pub(crate) const SIZE: usize = 9_900;
 
-/// Every member acts once in [`ROUNDS`] of these, about once a second; a broken connection is replaced then.
-/// Short rounds, so that the crowd's own work comes in no bursts.
+/// Every connection acts once in [`ROUNDS`] of these, about once a second; a broken one is replaced then.
+/// Rounds are short to avoid bursts of the crowd's own work.
 const ROUND: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 200;
 
 /// A piece of a body.
 const BODY: &[u8] = &[b' '; 64 * 1024];
 
-/// What a member does with its connection.
+/// The behaviour of a connection.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
-    /// Nothing.
+    /// Sends nothing.
     Idle,
-    /// A byte a second of a head that never ends.
+    /// Sends a byte a second of an endless head.
     SlowHead,
-    /// Asks fifty times for the largest page, and reads none of it.
+    /// Requests the largest page fifty times, and reads nothing.
     Deaf,
-    /// Announces 2 GB of body, and sends them.
+    /// Announces a body of 2 GB, and sends it.
     Pouring,
 }
 
-/// The crowd, until this is dropped.
+/// The running crowd, which is stopped on drop.
 pub(crate) struct Crowd {
     stop: Arc<AtomicBool>,
     connected: Arc<AtomicUsize>,
@@ -51,7 +50,7 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// Sends it to a server.
+    /// Starts connecting to a server.
     pub(crate) fn gather(server: SocketAddr) -> Result<Self> {
         let (stop, connected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let thread = thread::Builder::new().name("crowd".into()).spawn({
@@ -62,7 +61,7 @@ impl Crowd {
         Ok(Self { stop, connected, thread })
     }
 
-    /// How many have a connection.
+    /// The number of open connections.
     pub(crate) fn connected(&self) -> usize {
         self.connected.load(Ordering::Relaxed)
     }
@@ -114,12 +113,12 @@ impl Manner {
         }
     }
 
-    /// Fails when the server is through with this one.
+    /// Continues; fails when the server has closed the connection.
     fn go_on(self, stream: &TcpStream) -> std::io::Result<()> {
         match self {
             Self::Idle => is_open(stream),
             Self::SlowHead => is_open(stream).and_then(|()| send(stream, b"a")),
-            // To look would be to read.
+            // A check by reading would consume the answer.
             Self::Deaf => stream.take_error()?.map_or(Ok(()), Err),
             Self::Pouring => is_open(stream).and_then(|()| send(stream, BODY)),
         }

@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct Runs(pub(crate) Vec<f64>);
 
 impl Runs {
-    /// The middle one, or the mean of the two middle ones.
+    /// The median.
     pub(crate) fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -18,19 +18,19 @@ impl Runs {
         }
     }
 
-    /// The least and the most.
+    /// The minimum and the maximum.
     pub(crate) fn range(&self) -> (f64, f64) {
         let least = self.0.iter().copied().fold(f64::INFINITY, f64::min);
         (least, self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     }
 
-    /// The median, and the least and the most.
+    /// Formats the median, minimum and maximum.
     pub(crate) fn spread(&self) -> String {
         let (least, most) = self.range();
         format!("{self:.2} ({least:.2} to {most:.2})")
     }
 
-    /// Each run to the one of `other` at the same place.
+    /// The ratio of each run to the run of `other` at the same index.
     pub(crate) fn ratios(&self, other: &Self) -> Self {
         self.0.iter().zip(&other.0).map(|(one, other)| one / other).collect()
     }
@@ -54,7 +54,7 @@ impl FromIterator<f64> for Runs {
     }
 }
 
-/// The runs of each figure, where each run has the same figures.
+/// Transposes runs with the same figures to the runs of each figure.
 pub(crate) fn columns<const N: usize>(runs: &[[f64; N]]) -> [Runs; N] {
     std::array::from_fn(|column| runs.iter().map(|run| run[column]).collect())
 }
@@ -64,19 +64,19 @@ pub(crate) fn columns<const N: usize>(runs: &[[f64; N]]) -> [Runs; N] {
 pub(crate) struct Served {
     /// Answers a second.
     pub(crate) per_second: Runs,
-    /// CPU time of the server for an answer, in µs.
+    /// CPU time of the server per answer, in µs.
     pub(crate) cpu_us: Runs,
 }
 
 impl Served {
-    /// Adds a run with so many answers, for all of which the server took `cpu_us`.
+    /// Adds a run with `answers`, for which the server used `cpu_us` in total.
     pub(crate) fn add(&mut self, answers: f64, per_second: f64, cpu_us: f64) {
         self.per_second.0.push(per_second);
         self.cpu_us.0.push(cpu_us / answers);
     }
 }
 
-/// Prints the head of a table.
+/// Prints the header of a table.
 pub(crate) fn table<const N: usize>(columns: [&str; N]) {
     println!("\n| {} |\n|{}", columns.join(" | "), " --- |".repeat(N));
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_told_by_their_middle_and_their_ends() {
+    fn spread_has_median_minimum_and_maximum() {
         assert_eq!(Runs(vec![3.0, 1.0, 20.0]).spread(), "3.00 (1.00 to 20.00)");
     }
 }

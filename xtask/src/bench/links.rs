@@ -1,4 +1,4 @@
-//! Short links.
+//! Benchmarks of short links.
 
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(mut options: LinksOptions) -> Result<()> {
     ])
 }
 
-/// A Lodge with so many links, `/r0` and so on.
+/// A Lodge with links `/r0`, `/r1`, ….
 fn with_links(scratch: &Scratch, links: u32) -> Result<Server> {
     let lodge = Lodge::new(scratch).start()?;
     lodge.import("r", links)?;
@@ -78,7 +78,7 @@ fn beside_nginx(name: &str, options: &Options, script: Option<&str>, bar: f64) -
     Ok(())
 }
 
-/// Reads at 20,000/s with and without 2,000 creations/s beside them.
+/// Reads at 20,000/s with and without 2,000 concurrent creations/s.
 fn open_loop(options: &Options) -> Result<()> {
     let scratch = Scratch::new()?;
     let lodge = Lodge::new(&scratch).start()?;
@@ -112,7 +112,7 @@ fn creation(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Clicks that are stored after a clean stop, beside the redirects that were served.
+/// Compares the stored clicks after a clean stop with the served redirects.
 fn clicks(options: &Options) -> Result<()> {
     let scratch = Scratch::new()?;
     let lodge = with_links(&scratch, 10_000)?;
@@ -123,7 +123,7 @@ fn clicks(options: &Options) -> Result<()> {
     let clicks = |line: &str| line.rsplit(',').next()?.parse::<u64>().ok();
     let stored: u64 = lodge.read("export.csv")?.lines().skip(1).filter_map(clicks).sum();
     println!("clicks: {stored} stored of {served} redirects served");
-    ensure!(stored == served, "clicks were lost or invented");
+    ensure!(stored == served, "the stored clicks differ from the served redirects");
     Ok(())
 }
 
@@ -147,7 +147,7 @@ fn memory(options: &Options, links: u32) -> Result<()> {
     Ok(())
 }
 
-/// Healthy clients at 2,000/s, alone and in the middle of a crowd that means ill.
+/// Healthy clients at 2,000/s, alone and among hostile connections.
 fn overload(options: &Options) -> Result<()> {
     let scratch = Scratch::new()?;
     let mut lodge = with_links(&scratch, 1)?;
@@ -162,7 +162,8 @@ fn overload(options: &Options) -> Result<()> {
         let alone = healthy(&lodge)?;
         let before = resident_mb(lodge.pid())?;
         let crowd = Crowd::gather(lodge.address())?;
-        lodge.wait_until("the crowd is there", |_| crowd.connected() >= crowd::SIZE * 9 / 10)?;
+        lodge
+            .wait_until("the crowd is connected", |_| crowd.connected() >= crowd::SIZE * 9 / 10)?;
         let crowded = healthy(&lodge)?;
         println!(
             "overload, run {run}: {before:.0} MB before, {:.0} MB with {} more connections",
@@ -178,7 +179,7 @@ fn overload(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The seeds' own lines, unchanged but for the port.
+/// The seeds' commands, unchanged except for the port.
 fn seeds() -> Result<()> {
     let scratch = Scratch::new()?;
     let lodge = with_links(&scratch, 1)?;

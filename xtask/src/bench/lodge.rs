@@ -1,4 +1,4 @@
-//! The Lodge that is measured: how it is started, loaded and asked.
+//! The measured Lodge: starting, load and requests.
 
 use std::{
     fmt::Write as _,
@@ -21,38 +21,38 @@ use crate::{
     process::{self, Running, printed},
 };
 
-/// How long it may take until it is ready (on a cluster it may have to make its tables first), and to end.
+/// Timeout of starting (on a cluster it may have to create tables first), and of stopping.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The longest load.
+/// Timeout of a load.
 const LOAD_MAX: Duration = Duration::from_hours(1);
 
-/// A folder that is removed in the end.
+/// A temporary folder, removed on drop.
 pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
-    /// A new folder.
+    /// Creates a folder.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self(tempfile::tempdir()?))
     }
 
-    /// A path in it.
+    /// A path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 }
 
-/// Builds what is measured.
+/// Builds the measured binary.
 pub(crate) fn build() -> Result<()> {
     process::run("cargo", &["build", "--profile", "dist", "--locked", "--package", "lodge"], &[])
 }
 
-/// The binary that is measured.
+/// The measured binary.
 pub(crate) fn binary() -> PathBuf {
     process::root().join("target/dist/lodge")
 }
 
-/// A Lodge: its program, its folder, its addresses and its settings.
+/// A Lodge with its program, folder, addresses and settings.
 #[derive(Clone)]
 pub(crate) struct Lodge {
     program: PathBuf,
@@ -67,12 +67,12 @@ pub(crate) struct Lodge {
 }
 
 impl Lodge {
-    /// The Lodge that was built, as shipped. Its commands run in `folder`, where its data folder is `data`.
+    /// The built Lodge with default settings. Its commands run in `folder`; its data folder is `data` there.
     pub(crate) fn new(folder: &Scratch) -> Self {
         Self::of(&binary(), folder.path(""))
     }
 
-    /// Any Lodge.
+    /// A Lodge with another program.
     pub(crate) fn of(program: &Path, folder: PathBuf) -> Self {
         Self {
             program: program.to_owned(),
@@ -97,7 +97,7 @@ impl Lodge {
         Self { data: data.into(), ..self }
     }
 
-    /// The same at other addresses: for clients, and for operators.
+    /// The same at other addresses: the public one, and that of metrics and health.
     pub(crate) fn at(self, address: SocketAddr, ops: SocketAddr) -> Self {
         Self { address, ops, ..self }
     }
@@ -115,12 +115,12 @@ impl Lodge {
         self
     }
 
-    /// The same, and its warnings are shown.
+    /// The same, with its warnings on stderr.
     pub(crate) fn with_log(self) -> Self {
         Self { has_log: true, ..self }.with("LODGE_LOG_FILTER", "warn")
     }
 
-    /// Starts it, and waits until it is ready.
+    /// Starts the server, and waits until it is ready.
     pub(crate) fn start(self) -> Result<Server> {
         let mut command = self.command(&self.program);
         command.args(["serve", "--listen", &self.address.to_string()]);
@@ -136,8 +136,8 @@ impl Lodge {
         Ok(server)
     }
 
-    /// Makes accounts in the data folder, and sessions of some, whose tokens are in the file `tokens`; what it
-    /// says of them.
+    /// Creates accounts in the data folder, and sessions of some, whose tokens are in the file `tokens`.
+    /// Returns the output of the command.
     pub(crate) fn seed(&self, users: u64, sessions: u64) -> Result<String> {
         let words = format!("accounts-seed --users {users} --sessions {sessions} --tokens tokens");
         let mut command = self.command(&self.program);
@@ -152,7 +152,7 @@ impl Lodge {
         printed(&mut command).map(drop)
     }
 
-    /// Imports `count` links `PREFIX0`, `PREFIX1`, …; it must run.
+    /// Imports `count` links `PREFIX0`, `PREFIX1`, … into the running server.
     pub(crate) fn import(&self, prefix: &str, count: u32) -> Result<()> {
         let mut text = String::from("keyword,url\n");
         for number in 0..count {
@@ -162,12 +162,12 @@ impl Lodge {
         self.admin("import links.csv --from yourls")
     }
 
-    /// Runs `lodge load` to its end; its report. Files are named relative to the folder.
+    /// Runs `lodge load` to its end; returns its report. File names are relative to the folder.
     pub(crate) fn load(&self, words: &str) -> Result<Report> {
         self.load_within(LOAD_MAX, words)
     }
 
-    /// The same, which fails if it takes longer than `patience`.
+    /// The same with a timeout of `patience`.
     pub(crate) fn load_within(&self, patience: Duration, words: &str) -> Result<Report> {
         let json = NamedTempFile::new_in(&self.folder)?;
         let text = NamedTempFile::new_in(&self.folder)?;
@@ -178,7 +178,7 @@ impl Lodge {
         Ok(Report(serde_json::from_str(&fs::read_to_string(&json)?)?))
     }
 
-    /// Starts a load that lasts until it is dropped.
+    /// Starts a load that runs until the result is dropped.
     pub(crate) fn start_load(&self, words: &str) -> Result<Running> {
         Running::start(self.generate(words).args(["--duration", "1h"]).stdout(Stdio::null()))
     }
@@ -189,7 +189,7 @@ impl Lodge {
         command
     }
 
-    /// Runs `wrk -t2 -c100`, with a script if there is one; an error fails it.
+    /// Runs `wrk -t2 -c100`, with a script if there is one; fails on an error.
     pub(crate) fn wrk(&self, seconds: u32, script: Option<&str>, path: &str) -> Result<wrk::Run> {
         if let Some(script) = script {
             self.write(wrk::SCRIPT, script)?;
@@ -200,50 +200,50 @@ impl Lodge {
         Ok(run)
     }
 
-    /// The path of a file in its folder.
+    /// The path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
 
-    /// Writes a file in its folder.
+    /// Writes a file in the folder.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
         let file = self.folder.join(name);
         fs::write(&file, text)?;
         Ok(file)
     }
 
-    /// Reads one.
+    /// Reads a file in the folder.
     pub(crate) fn read(&self, name: &str) -> Result<String> {
         Ok(fs::read_to_string(self.folder.join(name))?)
     }
 
-    /// Where clients find it.
+    /// The public address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where they find a path.
+    /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The answer to a GET.
+    /// Sends a GET.
     pub(crate) fn get(&self, path: &str) -> Result<Answer> {
         let answer = self.http.send("GET", self.address, path);
         answer.with_context(|| format!("no answer to {path}"))
     }
 
-    /// Its metrics, as Prometheus reads them.
+    /// Its metrics in Prometheus's text format.
     pub(crate) fn metrics(&self) -> Result<String> {
         Ok(self.http.send("GET", self.ops, "/metrics").context("no metrics")?.body)
     }
 
-    /// The sum over its labels of a metric, whose lines begin so; nothing if it has none.
+    /// The sum of a metric over its labels; `None` if no line begins with `line_start`.
     pub(crate) fn metric(&self, line_start: &str) -> Result<Option<f64>> {
         Ok(prometheus::sum(&self.metrics()?, line_start))
     }
 
-    /// A counter that it has.
+    /// A counter, which must exist.
     pub(crate) fn counter(&self, line_start: &str) -> Result<u64> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it counts")]
         let whole = |value: f64| value as u64;
@@ -257,7 +257,7 @@ impl Lodge {
     }
 }
 
-/// A Lodge that serves until this is dropped.
+/// A running Lodge, which is stopped on drop.
 pub(crate) struct Server {
     process: Running,
     lodge: Lodge,
@@ -276,14 +276,14 @@ impl Server {
         self.process.pid()
     }
 
-    /// Fails where it has ended by itself.
+    /// Fails if the process has ended.
     pub(crate) fn must_run(&mut self) -> Result<()> {
         let address = self.lodge.address;
         ensure!(!self.process.has_ended()?, "the Lodge at {address} has ended; is its port free?");
         Ok(())
     }
 
-    /// Waits until it says that it is so.
+    /// Waits until `holds`, and fails with `what` after a timeout.
     pub(crate) fn wait_until(&mut self, what: &str, holds: impl Fn(&Lodge) -> bool) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         while !holds(&self.lodge) {
@@ -294,7 +294,7 @@ impl Server {
         Ok(())
     }
 
-    /// Asks it to end, and fails unless it ends well.
+    /// Stops it with SIGTERM, and fails unless it exits with 0.
     pub(crate) fn terminate(self) -> Result<Lodge> {
         self.process.terminate(PATIENCE)?;
         Ok(self.lodge)
@@ -305,13 +305,13 @@ impl Server {
 pub(crate) struct Report(pub(crate) Value);
 
 impl Report {
-    /// The figure at a place.
+    /// The figure at a JSON pointer.
     pub(crate) fn number(&self, pointer: &str) -> Result<f64> {
         let number = self.0.pointer(pointer).and_then(Value::as_f64);
         number.with_context(|| format!("the report has no {pointer}"))
     }
 
-    /// Several of them.
+    /// The figures at several JSON pointers.
     pub(crate) fn numbers<const N: usize>(&self, pointers: [&str; N]) -> Result<[f64; N]> {
         let mut numbers = [0.0; N];
         for (number, pointer) in numbers.iter_mut().zip(pointers) {
@@ -320,7 +320,7 @@ impl Report {
         Ok(numbers)
     }
 
-    /// Fails unless the figures at a place are without errors.
+    /// Fails if the figures at `place` count errors.
     pub(crate) fn without_errors(self, place: &str) -> Result<Self> {
         let errors = self.number(&format!("{place}/errors"))?;
         ensure!(errors == 0.0, "errors: {:?}", self.0.pointer(place));

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the figures of the README, each beside its bar, on this machine.
+//! `cargo xtask bench`: measures the figures of the README on this machine, each with its target (bar).
 
 mod accounts;
 mod board;
@@ -22,26 +22,26 @@ use clap::Subcommand;
 
 use self::options::Options;
 
-/// What is measured.
+/// A benchmark.
 #[derive(Subcommand)]
 pub(crate) enum Bench {
-    /// Short links, beside nginx's bare `return 307`.
+    /// Measure short links, compared with nginx and `return 307`.
     Links(links::LinksOptions),
-    /// The same on many machines' engines, beside the embedded one; brings the cluster up if need be.
+    /// Measure short links on the cluster, compared with the embedded engine; starts the cluster if needed.
     Cluster(Options),
-    /// Accounts, beside nginx's bare `return 200`, on a folder of ten million that is made the first time.
+    /// Measure accounts, compared with nginx and `return 200`; the first run creates ten million accounts.
     Accounts(accounts::AccountsOptions),
-    /// The experiments on accounts of a system that came before, with its figures beneath; they take hours.
+    /// Repeat the experiments of an earlier accounts system, next to its figures; takes hours.
     Experiments(experiments::ExperimentOptions),
-    /// Lift rides: recorded, and asked for.
+    /// Measure lift rides: recording and reading.
     Rides(rides::RidesOptions),
-    /// Two binaries, side by side.
+    /// Compare two binaries.
     Compare(compare::CompareOptions),
-    /// A message board: many who listen, as many posts as reach them, and a channel that has grown.
+    /// Measure the message board: many open streams, the highest rate of posts, and a large channel.
     Board(board::BoardOptions),
 }
 
-/// Measures.
+/// Runs a benchmark.
 pub(crate) fn run(bench: Bench) -> Result<()> {
     match bench {
         Bench::Links(options) => links::run(options),

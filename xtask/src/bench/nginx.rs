@@ -1,4 +1,4 @@
-//! nginx, and Lodge beside it on the same machine.
+//! nginx, and comparisons of Lodge with it.
 
 use std::{
     fs,
@@ -19,17 +19,17 @@ use super::{
 };
 use crate::{http::Http, process::Running};
 
-/// How long it may take to start.
+/// Timeout of starting.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// nginx, until this is dropped.
+/// A running nginx, which is stopped on drop.
 pub(crate) struct Nginx {
     process: Running,
     address: SocketAddr,
 }
 
 impl Nginx {
-    /// With a worker a core, answering everything by one directive.
+    /// Starts nginx with a worker per core; `answer` is the directive for every request.
     pub(crate) fn start(scratch: &Scratch, answer: &str) -> Result<Self> {
         let (folder, address) = (scratch.path(""), local(18_070));
         let folder = folder.display();
@@ -53,7 +53,7 @@ impl Nginx {
     }
 }
 
-/// Alternating runs of `wrk -t2 -c100` on nginx and Lodge; those of Lodge, and those of nginx.
+/// Runs `wrk -t2 -c100` alternately on nginx and Lodge; returns the runs of Lodge and those of nginx.
 pub(crate) fn alternate(
     nginx: &Nginx,
     lodge: &Server,

@@ -1,4 +1,4 @@
-//! How often and how long a bench runs, and which of its parts.
+//! The common options of benchmarks.
 
 use std::time::Instant;
 
@@ -7,25 +7,25 @@ use clap::Args;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Runs of each; they alternate where two servers are compared.
+    /// Runs of each measurement; they alternate if two servers are compared.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) runs: u32,
     /// Seconds of each run.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) seconds: u32,
-    /// To see that it works: one short run of each on little data. Its figures mean nothing.
+    /// Smoke test: one short run of each on little data. The figures mean nothing.
     #[arg(long)]
     pub(super) quick: bool,
-    /// Only these parts, with commas between.
+    /// Run only these parts, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "PART")]
     only: Vec<String>,
 }
 
-/// A part of a bench, by its name.
+/// A part of a benchmark with its name.
 pub(super) type Part<'a> = (&'a str, &'a dyn Fn() -> Result<()>);
 
 impl Options {
-    /// Makes the runs few and short if they are to be quick; returns whether they are.
+    /// Applies `quick` to the runs; returns whether it is set.
     pub(super) fn settle(&mut self) -> bool {
         if self.quick {
             (self.runs, self.seconds) = (1, 2);
@@ -33,22 +33,22 @@ impl Options {
         self.quick
     }
 
-    /// So many, or those of a quick run.
+    /// Returns `many`, or `quick` in a quick run.
     pub(super) fn or_quick<T>(&self, many: T, quick: T) -> T {
         if self.quick { quick } else { many }
     }
 
-    /// What each run comes to; runs are counted from 1.
+    /// Returns the result of each run; runs are numbered from 1.
     pub(super) fn each_run<T>(&self, run: impl FnMut(u32) -> Result<T>) -> Result<Vec<T>> {
         (1..=self.runs).map(run).collect()
     }
 
-    /// Runs every part, or those that are asked for; the others also when one fails.
+    /// Runs all parts, or those of `--only`; continues after a failed one.
     pub(super) fn run(&self, parts: &[Part<'_>]) -> Result<()> {
         let is_part = |only: &&String| parts.iter().any(|(name, _)| name == only);
         if let Some(only) = self.only.iter().find(|only| !is_part(only)) {
             let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
-            bail!("there is no part {only}; there are {}", names.join(", "));
+            bail!("there is no part {only}; the parts are {}", names.join(", "));
         }
         let is_wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|o| o == name);
         let mut failed = Vec::new();
@@ -65,9 +65,9 @@ impl Options {
         Ok(())
     }
 
-    /// Fails where a bar is not kept; in a quick run none is looked at.
+    /// Fails if a bar is not met; a quick run ignores bars.
     pub(super) fn bar(&self, bar: &str, is_kept: bool) -> Result<()> {
-        ensure!(self.quick || is_kept, "the bar is not kept: {bar}");
+        ensure!(self.quick || is_kept, "the bar is not met: {bar}");
         Ok(())
     }
 }

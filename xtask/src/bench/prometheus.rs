@@ -1,26 +1,26 @@
-//! Metrics as processes tell them to Prometheus, in its text format.
+//! Parses metrics in Prometheus's text format.
 
 use std::{collections::BTreeMap, ops::Add as _};
 
-/// What the name of each line of a histogram ends with.
+/// Suffix of the names of a histogram's lines.
 const BUCKET: &str = "_bucket";
 
-/// The sum of the metrics whose lines begin so; nothing if there are none.
+/// The sum of the metrics whose lines begin with `line_start`; `None` if there are none.
 pub(crate) fn sum(metrics: &str, line_start: &str) -> Option<f64> {
     let lines = metrics.lines().filter(|line| line.starts_with(line_start));
     lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).reduce(f64::add)
 }
 
-/// Histograms by name, whatever their labels.
+/// Histograms by name, summed over their labels.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Histograms(BTreeMap<String, Histogram>);
 
-/// How many samples were at most so many seconds long, by the bounds, the last of which is infinite.
+/// Pairs of a bucket's upper bound in seconds and its cumulative count; the last bound is infinite.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Histogram(Vec<(f64, f64)>);
 
 impl Histograms {
-    /// Adds what one process tells.
+    /// Adds the metrics of one process.
     pub(crate) fn add(&mut self, metrics: &str) {
         for line in metrics.lines() {
             if let Some((name, bound_s, count)) = bucket(line) {
@@ -29,7 +29,7 @@ impl Histograms {
         }
     }
 
-    /// What came since `before`.
+    /// Subtracts an earlier state.
     pub(crate) fn since(mut self, before: &Self) -> Self {
         for (name, histogram) in &mut self.0 {
             if let Some(earlier) = before.0.get(name) {
@@ -41,7 +41,7 @@ impl Histograms {
         self
     }
 
-    /// The one of that name.
+    /// The histogram of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Histogram> {
         self.0.get(name)
     }
@@ -67,13 +67,13 @@ impl Histogram {
         self.0.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
 
-    /// Samples.
+    /// The number of samples.
     pub(crate) fn count(&self) -> f64 {
         self.0.last().map_or(0.0, |(_, count)| *count)
     }
 
-    /// What `share` of the samples did not exceed, in seconds, as if they were spread evenly between two
-    /// bounds; past the last finite bound that bound. None without samples.
+    /// The quantile `share` in seconds, interpolated linearly between two bounds; at most the last finite
+    /// bound. `None` without samples.
     pub(crate) fn quantile_s(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count();
         let (mut from_s, mut below) = (0.0, 0.0);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_before_a_run_is_no_part_of_it() {
+    fn samples_from_before_a_run_are_subtracted() {
         let run = histograms(AFTER).since(&histograms(BEFORE));
         let histogram = run.get("lodge_x_seconds").unwrap();
         assert!((histogram.count() - 100.0).abs() < 1e-9);
@@ -120,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_went_through_there_is_no_time() {
+    fn without_samples_there_is_no_quantile() {
         let none = histograms(BEFORE).since(&histograms(BEFORE));
         assert_eq!(none.get("lodge_x_seconds").unwrap().quantile_s(0.99), None);
     }
 
     #[test]
-    fn what_is_past_the_last_bound_counts_as_that_bound() {
+    fn samples_past_the_last_finite_bound_count_as_that_bound() {
         let text = "x_seconds_bucket{le=\"5\"} 1\nx_seconds_bucket{le=\"+Inf\"} 100\n";
         let p99_s = histograms(text).get("x_seconds").unwrap().quantile_s(0.99);
         assert_eq!(p99_s, Some(5.0));

@@ -1,4 +1,4 @@
-//! Accounts in two tiers: a process that keeps them, and one that answers the public.
+//! Accounts in two tiers: the accounts process, and the web process in front of it.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -6,17 +6,17 @@ use anyhow::Result;
 
 use super::lodge::{Lodge, Scratch, Server};
 
-/// Both, until this is dropped; the one that asks ends first.
+/// Both running tiers, stopped on drop, the web tier first.
 pub(crate) struct Tiers {
     pub(crate) web: Server,
     pub(crate) accounts: Server,
-    /// The key that they share, and pictures.
+    /// The folder with their shared key, and pictures.
     _shared: Scratch,
 }
 
 impl Tiers {
-    /// Starts both, and waits until the web tier answers with what only the other one can know. That one
-    /// listens for it where it would for clients.
+    /// Starts both, and waits until the web tier answers a request that needs the accounts tier. That one
+    /// listens for the web tier at its public address.
     pub(crate) fn start(accounts: Lodge, web: Lodge) -> Result<Self> {
         let shared = Scratch::new()?;
         fs::set_permissions(shared.path(""), fs::Permissions::from_mode(0o700))?;
@@ -34,13 +34,13 @@ impl Tiers {
             .with("LODGE_ACCOUNTS_PICTURES", shared.path("pictures").display())
             .start()?;
         web.wait_until("the two tiers answer", |web| {
-            web.get("/api/users/nobody").is_ok_and(|answer| answer.status == 404)
+            web.get("/api/users/unknown").is_ok_and(|answer| answer.status == 404)
         })?;
         accounts.must_run()?;
         Ok(Self { web, accounts, _shared: shared })
     }
 
-    /// Asks both to end, and fails unless both end well.
+    /// Stops both with SIGTERM, and fails unless both exit with 0.
     pub(crate) fn terminate(self) -> Result<()> {
         self.web.terminate()?;
         self.accounts.terminate().map(drop)

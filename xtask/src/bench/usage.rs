@@ -1,4 +1,4 @@
-//! What a process takes of the machine.
+//! CPU time and memory of processes.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ pub(crate) fn cpu_us(pid: u32) -> Result<f64> {
     us(ticks.sum::<Result<f64>>()?)
 }
 
-/// CPU time that a process's threads of that name have used, in microseconds.
+/// CPU time that a process's threads of this name have used, in microseconds.
 pub(crate) fn cpu_us_of_threads(pid: u32, name: &str) -> Result<f64> {
     let mut ticks = None;
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -23,10 +23,10 @@ pub(crate) fn cpu_us_of_threads(pid: u32, name: &str) -> Result<f64> {
             ticks = Some(ticks.unwrap_or_default() + ticks_of(&stat)?);
         }
     }
-    us(ticks.with_context(|| format!("no thread is called {name}"))?)
+    us(ticks.with_context(|| format!("no thread has the name {name}"))?)
 }
 
-/// Of the user and of the system, in a line of `stat`.
+/// User plus system time, in a line of `stat`.
 fn ticks_of(stat: &str) -> Result<f64> {
     let fields: Vec<&str> =
         stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

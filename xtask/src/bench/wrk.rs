@@ -1,4 +1,4 @@
-//! `wrk`, and what it prints.
+//! Runs `wrk` and parses its output.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::process;
 /// The name of a script's file.
 pub(crate) const SCRIPT: &str = "script.lua";
 
-/// What a run of wrk came to.
+/// The result of a run of wrk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
     /// Answers.

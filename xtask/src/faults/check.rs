@@ -1,5 +1,5 @@
-//! What is there at the end: every link that was acknowledged, as it is then, and once more from the
-//! store alone, when nobody can remember it.
+//! The check at the end of a row: every acknowledged link, first through the caches, then from the store
+//! alone.
 
 use std::{
     net::SocketAddr,
@@ -13,20 +13,20 @@ use serde_json::Value;
 
 use super::workload::{Common, Expected};
 
-/// How long ago each worker has looked at what waits, at most.
+/// Each worker has updated its count of waiting links within this time.
 const LOOKED: Duration = Duration::from_secs(3);
 
-/// How long everything may take to be stored, and to be vouched for.
+/// How long the workers may take to store all links, and to mark the pending writes complete.
 const DRAINED: Duration = Duration::from_mins(2);
 
-/// Clients that ask at once.
+/// Concurrent clients.
 const CLIENTS: usize = 6;
 
-/// How often a link is asked for of which nobody says yes or no.
+/// Tries of a link whose answers leave it unknown whether it exists.
 const TRIES: usize = 10;
 
-/// Of links that were acknowledged, those that do not lead where they should: at any process, edited
-/// ones at all; or, once nothing waits to be stored, at one that has nothing but the store.
+/// Counts acknowledged links that do not redirect to their target: on one web process (edited links: on
+/// all); or, once no link waits to be stored, on a process without caches.
 pub(crate) fn lost(common: &Common, links: &[Expected], cluster: &Cluster) -> Result<u64> {
     let webs: Vec<SocketAddr> = common.webs().map(|route| route.address).collect();
     let mut asks = Vec::new();
@@ -41,7 +41,7 @@ pub(crate) fn lost(common: &Common, links: &[Expected], cluster: &Cluster) -> Re
     Ok(lost.max(ask_all(common, &asks)?))
 }
 
-/// Waits until nothing waits to be stored, as every worker says that has looked lately.
+/// Waits until no link waits to be stored, according to the recent metrics of all workers.
 fn wait_stored(common: &Common, cluster: &Cluster) -> Result<()> {
     let began = Instant::now();
     let mut none_since = began;
@@ -56,9 +56,9 @@ fn wait_stored(common: &Common, cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Waits until every process can say that a link is not there.
+/// Waits until every web process answers 404 for an unknown short.
 pub(crate) fn wait_whole(common: &Common) -> Result<()> {
-    let nobody = format!("/{}-nobody", common.tag);
+    let nobody = format!("/{}-unknown", common.tag);
     common.webs().try_for_each(|web| {
         wait_until(&format!("a 404 of {}", web.member), DRAINED, || {
             let answer = common.http.send("GET", web.address, &nobody);
@@ -86,17 +86,17 @@ fn leads(common: &Common, web: SocketAddr, link: &Expected) -> Result<bool> {
                 let leads = answer.leads_to(&link.targets);
                 if !leads {
                     let (short, targets) = (&link.short, &link.targets);
-                    println!("   lost: {short} is {targets:?}, {web} says {answer:?}");
+                    println!("   lost: {short} leads to {targets:?}, {web} answers {answer:?}");
                 }
                 return Ok(leads);
             }
             _ => thread::sleep(Duration::from_millis(200)),
         }
     }
-    bail!("{web} does not say where {} leads", link.short)
+    bail!("{web} does not tell the target of {}", link.short)
 }
 
-/// Of links that were made under an Idempotency-Key, those that are there a second time.
+/// Counts duplicates of links that were created with an Idempotency-Key.
 pub(crate) fn duplicated(common: &Common) -> Result<u64> {
     let web = common.webs().next().context("no web process")?.address;
     let bearer = format!("Bearer {}", common.api_key);
@@ -119,13 +119,13 @@ pub(crate) fn duplicated(common: &Common) -> Result<u64> {
     Ok((listed - targets.len()) as u64)
 }
 
-/// What the web processes have counted of links that may have been out of date.
+/// The web processes' counts of redirects that may be out of date.
 pub(crate) fn stale(common: &Common, cluster: &Cluster) -> Vec<u64> {
     let counts = metric(common, cluster, "lodge_links_stale_total");
     counts.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// What each web process says of a metric; nothing where it does not answer, or has none.
+/// A metric of each web process; `None` if the process does not answer or lacks the metric.
 fn metric(common: &Common, cluster: &Cluster, name: &str) -> Vec<Option<u64>> {
     let read = |web| {
         let metrics = common.http.send("GET", cluster.layout().ops(web), "/metrics")?.body;

@@ -1,4 +1,4 @@
-//! How each fault is brought about, and how it ends.
+//! Starting and ending faults.
 
 use std::{
     thread,
@@ -11,43 +11,43 @@ use rand::rngs::StdRng;
 
 use super::rows::Who;
 
-/// How long the sentinels are given to name another master.
+/// How long the sentinels may take to name another master.
 const FAILOVER: Duration = Duration::from_secs(30);
 
-/// How long writes wait to be stored before they are gone from Redis.
+/// How long writes are pending before Redis is flushed.
 const UNDRAINED: Duration = Duration::from_secs(4);
 
-/// What fails.
+/// A kind of fault.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
-    /// SIGKILL, and started again.
+    /// SIGKILL, then a restart.
     Killed(Who),
-    /// SIGSTOP, and SIGCONT.
+    /// SIGSTOP, then SIGCONT.
     Hung(Who),
-    /// Nothing that a web process sends reaches Redis or the sentinels.
+    /// No packet of a web process reaches Redis or the sentinels.
     CutFromRedis,
-    /// All copies are gone.
+    /// Redis is flushed.
     Flushed,
-    /// Cassandra takes nothing, and what waits to be stored is gone from Redis.
+    /// Cassandra accepts no writes, and Redis is flushed while writes are pending.
     FlushedUndrained,
-    /// The master is killed, and when it has been replaced comes back as if nothing had happened.
+    /// The master is killed, and after its replacement starts again as a master.
     OldMasterBack,
-    /// The master is killed, and when it has been replaced everything else of Redis is.
+    /// The master is killed, and after its replacement all other Redis servers and sentinels are.
     FailoverThenAllKilled,
-    /// A Cassandra node is killed, and comes back with nothing.
+    /// A Cassandra node is killed, and replaced by one with an empty disk.
     DiskLost,
 }
 
-/// A fault that is to happen.
+/// A fault with its victims.
 pub(crate) struct Scene<'a> {
     cluster: &'a Cluster,
     fault: Fault,
-    /// Whom it befalls.
+    /// The processes that it hits.
     pub(crate) victims: Vec<Member>,
 }
 
 impl<'a> Scene<'a> {
-    /// Has `random` choose where there is a choice.
+    /// Selects the victims by `random` if there is a choice.
     pub(crate) fn set(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Result<Self> {
         let who = match fault {
             Fault::Killed(who) | Fault::Hung(who) => who,
@@ -61,7 +61,7 @@ impl<'a> Scene<'a> {
         Ok(Self { cluster, fault, victims: who.choose(cluster, random)? })
     }
 
-    /// Those of whom no client can expect an answer.
+    /// The victims from which no client can expect an answer.
     pub(crate) fn mute(&self) -> Vec<Member> {
         let is_mute = |member: &&Member| {
             matches!(member.kind, Kind::Web | Kind::Haproxy)
@@ -70,7 +70,7 @@ impl<'a> Scene<'a> {
         self.victims.iter().filter(is_mute).copied().collect()
     }
 
-    /// Brings it about. If a master is replaced by it: how soon.
+    /// Starts the fault. Returns the time until another master was named, if the fault hits the master.
     pub(crate) fn begin(&self) -> Result<Option<Duration>> {
         let began = Instant::now();
         match self.fault {
@@ -102,7 +102,7 @@ impl<'a> Scene<'a> {
         is_replaced.then(|| self.replaced(began)).transpose()
     }
 
-    /// Ends it.
+    /// Ends the fault.
     pub(crate) fn end(&self) -> Result<()> {
         match self.fault {
             Fault::Killed(_) | Fault::FlushedUndrained => {
@@ -129,7 +129,7 @@ impl<'a> Scene<'a> {
 
     /// Waits until the sentinels name another master than the victim.
     fn replaced(&self, began: Instant) -> Result<Duration> {
-        let old = self.victims.first().context("no master was known")?;
+        let old = self.victims.first().context("the fault has no victim")?;
         wait_until(&format!("the replacement of {old}"), FAILOVER, || {
             self.cluster.redis_master().is_some_and(|master| master != *old)
         })?;
@@ -137,7 +137,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Ends whatever fault may have been left, so that what comes next finds a whole cluster.
+/// Ends all faults, so that the next row begins with a complete cluster.
 pub(crate) fn restore(cluster: &Cluster) -> Result<()> {
     cluster.mend()?;
     for member in Member::all().filter(|member| cluster.pid(*member).is_some()) {

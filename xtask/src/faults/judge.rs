@@ -1,4 +1,4 @@
-//! Whether a row kept its promise.
+//! Checks the result of a row against its promise.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use super::{
     workload::{EDIT, KNOWN, MAKE, NEW, REPEAT},
 };
 
-/// How soon a Redis master is replaced.
+/// Maximum time until a Redis master is replaced.
 const REPLACED_MS: u64 = 3_000;
 
-/// Links that must have been made for a row to say anything.
+/// Minimum number of created links for a valid result.
 const MADE_MIN: u64 = 100;
 
-/// What was promised and not kept, each in a few words.
+/// Returns the broken promises, each in a few words.
 pub(crate) fn broken(promise: &Promise, counted: &Counted) -> Vec<String> {
     let mut broken = Vec::new();
     let mut demand = |kept: bool, what: String| {
@@ -23,14 +23,14 @@ pub(crate) fn broken(promise: &Promise, counted: &Counted) -> Vec<String> {
         }
     };
     let tally = &counted.tally;
-    demand(tally.good(MAKE) >= MADE_MIN, format!("only {} links were made", tally.good(MAKE)));
+    demand(tally.good(MAKE) >= MADE_MIN, format!("only {} links were created", tally.good(MAKE)));
     demand(counted.lost == 0, format!("{} lost", counted.lost));
     demand(counted.duplicated() == 0, format!("{} duplicated", counted.duplicated()));
     demand(tally.false_404s == 0, format!("{} false 404s", tally.false_404s));
     demand(tally.wrong.is_empty(), format!("wrong answers: {:?}", tally.wrong));
     demand(
         tally.late_edits == 0 || promise.may_be_stale,
-        format!("{} edits seen late", tally.late_edits),
+        format!("{} edits became visible late", tally.late_edits),
     );
     for work in [MAKE, EDIT, REPEAT, KNOWN, NEW] {
         for (answer, count) in tally.unknown(work) {
@@ -39,7 +39,7 @@ pub(crate) fn broken(promise: &Promise, counted: &Counted) -> Vec<String> {
     }
     demand(
         !promise.counts_stale || counted.stale > 0,
-        "what may have been out of date was not counted".to_owned(),
+        "redirects that may be out of date were not counted".to_owned(),
     );
     let within = |ms: u64, most: Duration| Duration::from_millis(ms) <= most;
     let (known, new, write) = (tally.known_gap_ms, tally.new_gap_ms, tally.write_gap_ms);
@@ -50,13 +50,13 @@ pub(crate) fn broken(promise: &Promise, counted: &Counted) -> Vec<String> {
     );
     demand(within(write, promise.write_wait), format!("{write} ms without a write"));
     if let Some(replaced) = counted.replaced_ms {
-        demand(replaced <= REPLACED_MS, format!("the master replaced after {replaced} ms"));
+        demand(replaced <= REPLACED_MS, format!("the master was replaced after {replaced} ms"));
     }
     demand(counted.recovered_ms.is_some(), "did not recover".to_owned());
     broken
 }
 
-/// Whether a request may be answered so, which is neither yes nor no.
+/// Whether a request may have this answer, which leaves its outcome unknown.
 fn is_allowed(promise: &Promise, work: &str, answer: &str) -> bool {
     match work {
         KNOWN => false,
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::faults::{rows::ROWS, workload::Tally};
 
-    /// What nobody could complain of.
+    /// Figures without a fault.
     fn good() -> Counted {
         let mut tally = Tally::default();
         tally.good.insert(MAKE.to_owned(), MADE_MIN);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_or_there_twice_or_said_not_to_be_breaks_every_row() {
+    fn losses_duplicates_false_404s_and_no_recovery_break_every_row() {
         let breaks: [fn(&mut Counted); 5] = [
             |counted| counted.lost = 1,
             |counted| counted.listed_twice = 1,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_refused_is_a_row_s_own_promise() {
+    fn each_row_promises_which_requests_may_be_refused() {
         assert!(!broken_in("two-cassandra-killed", &refused(MAKE, "503")));
         assert!(broken_in("two-cassandra-killed", &refused(MAKE, "no answer")));
         assert!(broken_in("two-cassandra-killed", &refused(KNOWN, "503")));

@@ -1,6 +1,5 @@
-//! `cargo xtask faults`: whatever can fail fails, one thing at a time, on a real cluster under load.
-//! Nothing that was acknowledged may be lost or be there twice, and nothing that is there may be said
-//! not to be.
+//! `cargo xtask faults`: injects faults, one at a time, into a real cluster under load. No acknowledged link
+//! may be lost or duplicated, and no existing link may be answered with 404.
 
 mod check;
 mod fault;
@@ -31,25 +30,24 @@ use crate::{
     system::{self, FOR_CLUSTERS},
 };
 
-/// What to run.
+/// Options of `cargo xtask faults`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often each row runs; another seed chooses other processes and moments.
+    /// Runs of each row, each with another seed, which selects other processes and moments.
     #[arg(long, default_value_t = 1)]
     seeds: u64,
-    /// The row of this name alone, or those whose names begin so.
+    /// Run only the rows whose names begin with NAME.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// Leave out what this commit has run already.
+    /// Skip the rows and seeds that have passed on this commit.
     #[arg(long)]
     resume: bool,
-    /// A Lodge that is built already, such as one that was broken on purpose; then the results are
-    /// shown and not kept.
+    /// Use this Lodge binary, such as a deliberately broken one, and do not save the results.
     #[arg(long, value_name = "FILE")]
     lodge: Option<PathBuf>,
 }
 
-/// Runs the rows on a cluster of their own.
+/// Runs the rows on a new cluster.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let file = results::file("faults");
     let commit = results::commit(options.resume)?;
@@ -66,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     cluster::with_own(lodge, |cluster| run_on(cluster, &runs, &commit, kept))
 }
 
-/// The rows with their seeds, but those that this commit has passed already.
+/// The rows with their seeds, except those that have passed on this commit if the command resumes.
 fn runs(options: &Options, file: &Path, commit: &str) -> Result<Vec<(&'static Row, u64)>> {
     let done: Vec<Record> = if options.resume { results::read(file)? } else { Vec::new() };
     let is_done = |row: &Row, seed: u64| {
@@ -78,7 +76,7 @@ fn runs(options: &Options, file: &Path, commit: &str) -> Result<Vec<(&'static Ro
     let rows = chosen(options.only.as_deref())?;
     let all = (1..=options.seeds).flat_map(|seed| rows.iter().map(move |row| (*row, seed)));
     let mut left: Vec<_> = all.filter(|(row, seed)| !is_done(row, *seed)).collect();
-    // The web processes are deployed anew as seldom as can be.
+    // Grouped by deployment, because each change restarts the web processes.
     left.sort_by_key(|(row, _)| row.deployment);
     Ok(left)
 }
@@ -110,11 +108,11 @@ fn run_on(
             }
         }
     }
-    ensure!(broken.is_empty(), "promises broken in: {}", broken.join(", "));
+    ensure!(broken.is_empty(), "broken promises in: {}", broken.join(", "));
     Ok(())
 }
 
-/// Runs the rows whose turn it is with this commit on a cluster that is up, and leaves it as it was.
+/// Runs the rows selected by this commit on a running cluster, and restores it.
 pub(crate) fn run_in_test(cluster: &Cluster) -> Result<()> {
     let commit = process::commit()?;
     let number = u64::from_str_radix(commit.trim_end_matches('+'), 16)?;
@@ -128,8 +126,8 @@ pub(crate) fn run_in_test(cluster: &Cluster) -> Result<()> {
     ran
 }
 
-/// Runs one row; nothing if it could not be run to its end, which keeps no promise either. Either way
-/// the next one finds a whole cluster.
+/// Runs one row; returns `None` if it could not be completed, which counts as a broken promise, too.
+/// Restores the cluster in either case.
 fn one(
     cluster: &Cluster,
     api_key: &str,
@@ -144,10 +142,10 @@ fn one(
             println!("   {}", serde_json::to_string(record)?);
             record.broken.join("; ")
         }
-        Err(error) => format!("it could not be run to its end: {error:#}"),
+        Err(error) => format!("the row could not be completed: {error:#}"),
     };
     match &record {
-        Ok(record) if record.broken.is_empty() => println!("── kept, in {} s", record.took_s),
+        Ok(record) if record.broken.is_empty() => println!("── passed in {} s", record.took_s),
         _ => {
             println!("── BROKEN: {broken}");
             keep_logs(cluster, row)?;
@@ -157,7 +155,7 @@ fn one(
     Ok(record.ok())
 }
 
-/// Keeps what the processes have logged until a row went wrong.
+/// Copies the logs of all processes after a failed row.
 fn keep_logs(cluster: &Cluster, row: &Row) -> Result<()> {
     let kept = process::root().join("target/faults/logs").join(row.name);
     fs::create_dir_all(&kept)?;
@@ -174,12 +172,12 @@ fn chosen(only: Option<&str>) -> Result<Vec<&'static Row>> {
         ROWS.iter().filter(|row| only.is_none_or(|start| row.name.starts_with(start))).collect();
     if rows.is_empty() {
         let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
-        bail!("there is no such row; there are {}", names.join(", "));
+        bail!("no row has this name; the rows are {}", names.join(", "));
     }
     Ok(rows)
 }
 
-/// A key for the API.
+/// Creates an API key.
 fn api_key(cluster: &Cluster) -> Result<String> {
     let data = cluster.layout().folder(Member { kind: Kind::Web, number: 1 });
     let mut command = Command::new(cluster.lodge());

@@ -1,10 +1,10 @@
-//! What came of each row.
+//! The results of rows.
 
 use serde::{Deserialize, Serialize};
 
 use super::workload::Tally;
 
-/// What came of one row with one seed.
+/// The result of one row with one seed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) commit: String,
@@ -12,7 +12,7 @@ pub(crate) struct Record {
     pub(crate) seed: u64,
     pub(crate) victims: Vec<String>,
     pub(crate) took_s: u64,
-    /// The promises that were not kept.
+    /// The broken promises, in words.
     pub(crate) broken: Vec<String>,
     pub(crate) counted: Counted,
 }
@@ -24,23 +24,23 @@ impl Record {
     }
 }
 
-/// What was counted.
+/// The figures of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Counted {
     pub(crate) lost: u64,
-    /// Links that are there more than once.
+    /// Links that are listed more than once.
     pub(crate) listed_twice: u64,
-    /// Redirects that the web processes counted as perhaps out of date.
+    /// Redirects that the web processes counted as possibly out of date.
     pub(crate) stale: u64,
-    /// How soon the sentinels named another master.
+    /// Time until the sentinels named another master.
     pub(crate) replaced_ms: Option<u64>,
-    /// How long after the fault's end all was well; nothing if it never was.
+    /// Time from the end of the fault to recovery; `None` without recovery.
     pub(crate) recovered_ms: Option<u64>,
     pub(crate) tally: Tally,
 }
 
 impl Counted {
-    /// Links that are there twice, or were answered for twice.
+    /// Links that are listed twice, or returned for a repetition in place of the first.
     pub(crate) fn duplicated(&self) -> u64 {
         self.listed_twice.max(self.tally.duplicated)
     }

@@ -1,4 +1,4 @@
-//! The faults, and what is promised in each.
+//! The faults, and the promise for each.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use super::fault::Fault::{
 
 /// One line of the table.
 pub(crate) struct Row {
-    /// What `--only` calls it.
+    /// Its name for `--only`.
     pub(crate) name: &'static str,
-    /// What the table calls it.
+    /// Its name in the table.
     pub(crate) title: &'static str,
     /// How the web processes are deployed.
     pub(crate) deployment: Deployment,
@@ -28,39 +28,38 @@ pub(crate) struct Row {
     pub(crate) promise: Promise,
 }
 
-/// What holds in a row beside what holds in all: nothing acknowledged is lost, nothing is there twice,
-/// nothing that is there is said not to be, and no redirect fails of a link that its route has led to.
+/// What a row promises in addition to the promises of all rows: no acknowledged link is lost or duplicated,
+/// no existing link gets 404, and no redirect fails for a link that its route has redirected before.
 pub(crate) struct Promise {
     pub(crate) writes: Writes,
-    /// Whether links that a process has not seen before may be refused with 503.
+    /// Whether links that a process has not cached may be refused with 503.
     pub(crate) may_refuse_new: bool,
-    /// Whether an edit may be seen late: while the store is silent, what is remembered is served.
+    /// Whether an edit may become visible late: while the store does not answer, cached links are served.
     pub(crate) may_be_stale: bool,
     /// Whether redirects that may be out of date must have been counted.
     pub(crate) counts_stale: bool,
-    /// The longest that a redirect, and a write, may be waited for.
+    /// The longest wait for a redirect, and for a write.
     pub(crate) redirect_wait: Duration,
     pub(crate) write_wait: Duration,
 }
 
-/// What may become of writes.
+/// The promised outcomes of writes.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Writes {
-    /// All are done.
+    /// All writes are done.
     Done,
-    /// All `PUT`s are done; others are refused with 503.
+    /// All `PUT`s are done; other writes are refused with 503.
     PutsDone,
     /// Some are refused with 503.
     Refused,
-    /// Some are broken off: a balancer may not send them to another process, for their outcome is
-    /// unknown.
+    /// Some connections break: the balancer must not retry a write, because its outcome is unknown.
     BrokenOff,
 }
 
-/// Whom a fault befalls.
+/// The processes that a fault hits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Who {
-    /// So many of a kind.
+    /// This number of processes of a kind.
     Any(u8, Kind),
     RedisMaster,
     RedisReplica,
@@ -70,12 +69,12 @@ pub(crate) enum Who {
 }
 
 impl Who {
-    /// The processes that it befalls; where there is a choice, `random` chooses.
+    /// Returns the processes, selected by `random` if there is a choice.
     pub(crate) fn choose(self, cluster: &Cluster, random: &mut StdRng) -> Result<Vec<Member>> {
         let master = cluster.redis_master();
         let (from, count): (Vec<Member>, u8) = match self {
             Self::Any(count, kind) => (Member::of(kind).collect(), count),
-            Self::RedisMaster => (vec![master.context("no Redis master is known")?], 1),
+            Self::RedisMaster => (vec![master.context("the sentinels report no Redis master")?], 1),
             Self::RedisReplica => {
                 (Member::of(Kind::Redis).filter(|redis| Some(*redis) != master).collect(), 1)
             }
@@ -101,7 +100,7 @@ const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Nobody notices, but for a moment.
+/// No refusals, and short waits only.
 const UNNOTICED: Promise = Promise {
     writes: Writes::Done,
     may_refuse_new: false,
@@ -111,10 +110,10 @@ const UNNOTICED: Promise = Promise {
     write_wait: seconds(2),
 };
 
-/// Nothing is refused; a write may wait up to 5 s, and the client pauses and is busy besides.
+/// No refusals; a write may wait up to 5 s, to which the pauses and the load of the client add.
 const BRIDGED: Promise = Promise { redirect_wait: seconds(6), write_wait: seconds(6), ..UNNOTICED };
 
-/// Without a quorum nothing is written, and what is known goes on.
+/// Without a quorum writes are refused, and links that a process knows are served.
 const READ_ONLY: Promise = Promise {
     writes: Writes::Refused,
     may_refuse_new: true,
@@ -124,14 +123,14 @@ const READ_ONLY: Promise = Promise {
     write_wait: seconds(60),
 };
 
-/// Nobody is there to answer; what was acknowledged is there when they are back.
+/// No process answers; all acknowledged links exist when the processes are back.
 const NOBODY: Promise = Promise { counts_stale: false, ..READ_ONLY };
 
-/// A process is out of the balancer in a second.
+/// The balancer drops a killed process within 1 s.
 const WEB_KILLED: Promise =
     Promise { writes: Writes::BrokenOff, redirect_wait: seconds(1), ..UNNOTICED };
 
-/// A hung one is out of it in three.
+/// The balancer drops a hung process within 3 s.
 const WEB_HUNG: Promise = Promise {
     writes: Writes::BrokenOff,
     redirect_wait: seconds(3),
@@ -139,22 +138,22 @@ const WEB_HUNG: Promise = Promise {
     ..UNNOTICED
 };
 
-/// Without a quorum of the store nothing is stored, and writes that wait to be go on all the same.
+/// Without a quorum of the store no link is stored, but `PUT`s are queued.
 const STORED_LATER: Promise = Promise { writes: Writes::PutsDone, ..READ_ONLY };
 
-/// What is held is not seen for a while; nobody says then that a link is not there.
+/// The pending writes cannot be read for a while; unknown shorts get 503 then, not 404.
 const UNSEEN: Promise = Promise { may_refuse_new: true, ..BRIDGED };
 
 const fn row(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
     Row { name, title, deployment: WriteThrough, fault, promise }
 }
 
-/// The same with web processes that write behind.
+/// A row with web processes in write-behind mode.
 const fn behind(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
     Row { name, title, deployment: WriteBehind, fault, promise }
 }
 
-/// All of them.
+/// All rows.
 pub(crate) const ROWS: [Row; 32] = [
     row("redis-master-killed", "Redis master killed", Killed(RedisMaster), UNNOTICED),
     row("cassandra-killed", "one Cassandra node killed", Killed(CASSANDRA), BRIDGED),
@@ -194,66 +193,66 @@ pub(crate) const ROWS: [Row; 32] = [
     row("all-killed", "every process killed", Killed(Everybody), NOBODY),
     behind(
         "behind-rabbitmq-leader-killed",
-        "stored later: the RabbitMQ node that leads the queue killed",
+        "write-behind: the RabbitMQ node that leads the queue killed",
         Killed(QueueLeader),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-leader-hung",
-        "stored later: the RabbitMQ node that leads the queue hangs",
+        "write-behind: the RabbitMQ node that leads the queue hangs",
         Hung(QueueLeader),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-one-killed",
-        "stored later: one of three RabbitMQ nodes killed",
+        "write-behind: one of three RabbitMQ nodes killed",
         Killed(RABBITMQ),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-killed",
-        "stored later: all of RabbitMQ killed",
+        "write-behind: all of RabbitMQ killed",
         Killed(ALL_OF_RABBITMQ),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-hung",
-        "stored later: all of RabbitMQ hangs",
+        "write-behind: all of RabbitMQ hangs",
         Hung(ALL_OF_RABBITMQ),
         BRIDGED,
     ),
     behind(
         "behind-cassandra-killed",
-        "stored later: two of three Cassandra nodes killed",
+        "write-behind: two of three Cassandra nodes killed",
         Killed(TWO_CASSANDRA),
         STORED_LATER,
     ),
     behind(
         "behind-redis-flushed",
-        "stored later: two of three Cassandra nodes killed, and Redis flushed before anything is stored",
+        "write-behind: two of three Cassandra nodes killed, and Redis flushed before anything is stored",
         FlushedUndrained,
         STORED_LATER,
     ),
     behind(
         "behind-redis-master-killed",
-        "stored later: Redis master killed",
+        "write-behind: Redis master killed",
         Killed(RedisMaster),
         UNSEEN,
     ),
     behind(
         "behind-redis-killed",
-        "stored later: all of Redis and the Sentinels killed",
+        "write-behind: all of Redis and the Sentinels killed",
         Killed(AllOfRedis),
         UNSEEN,
     ),
-    behind("behind-web-killed", "stored later: a web process killed", Killed(WEB), WEB_KILLED),
-    behind("behind-all-killed", "stored later: every process killed", Killed(Everybody), NOBODY),
+    behind("behind-web-killed", "write-behind: a web process killed", Killed(WEB), WEB_KILLED),
+    behind("behind-all-killed", "write-behind: every process killed", Killed(Everybody), NOBODY),
 ];
 
-/// How many of them are in every `cargo xtask test`: the first, a Redis master and a Cassandra node killed.
+/// The number of rows in every `cargo xtask test`, the first ones: a Redis master and a Cassandra node killed.
 pub(crate) const FIXED: usize = 2;
 
-/// How many of the others are, in turn.
+/// The number of other rows in each `cargo xtask test`, in rotation.
 pub(crate) const ROTATING: usize = 1;
 
 #[cfg(test)]
@@ -263,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_rows_have_one_name() {
+    fn names_of_rows_are_unique() {
         let names: HashSet<&str> = ROWS.iter().map(|row| row.name).collect();
         assert_eq!(names.len(), ROWS.len());
     }

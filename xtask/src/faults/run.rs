@@ -1,4 +1,4 @@
-//! One row, from its beginning to its end.
+//! Running one row.
 
 use std::{
     sync::Arc,
@@ -19,17 +19,17 @@ use super::{
     workload::{Common, Workload},
 };
 
-/// How long the clients work before a fault, at least, and after it.
+/// How long the clients work before a fault (at least) and after it.
 const BEFORE: Duration = Duration::from_secs(2);
 const AFTER: Duration = Duration::from_secs(2);
 
-/// How long a fault lasts: longer than a deadline in the cluster, so that none is only waited out.
+/// How long a fault lasts: longer than every deadline in the cluster, so that waiting does not hide it.
 const FAULT: Duration = Duration::from_secs(10);
 
-/// By how much the seed moves each of them.
+/// Random addition to the time before and during a fault, by the seed.
 const JITTER_MS: u64 = 1_000;
 
-/// Runs a row; what came of it.
+/// Runs a row; returns its result.
 pub(crate) fn run(
     cluster: &Cluster,
     api_key: &str,
@@ -43,7 +43,7 @@ pub(crate) fn run(
     let (before, during) = (BEFORE + jitter(), FAULT + jitter());
     cluster.wait_settled()?;
     let scene = Scene::set(cluster, row.fault, &mut random)?;
-    // No two runs on a cluster may have a name in common.
+    // Shorts must be unique among the runs on a cluster.
     let tag = format!("f{:012x}", rand::rng().random::<u64>() >> 16);
     let common = Arc::new(Common::new(cluster, api_key, tag));
     check::wait_whole(&common)?;
@@ -54,7 +54,7 @@ pub(crate) fn run(
     let replaced = scene.begin()?;
     thread::sleep(during);
     let counts = check::stale(&common, cluster).into_iter().zip(stale);
-    // One that was started anew counts from nothing.
+    // The counter of a restarted process begins at 0.
     let stale = counts.map(|(now, then)| now.checked_sub(then).unwrap_or(now)).sum();
     let healed = Instant::now();
     scene.end()?;

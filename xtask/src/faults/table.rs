@@ -15,21 +15,23 @@ const END: &str = "<!-- end of what is written by cargo xtask faults -->";
 
 const HEAD: &str = "\
 | fault | PUTs, edits, repeated POSTs acknowledged | unknown | lost | duplicated | false 404s | \
-redirects | failed: known links, new ones | perhaps out of date | longest without a redirect of known links, of new ones, without a write | \
-well again after | seeds, commit |\n\
+redirects | failed: known links, new ones | possibly out of date | longest without a redirect of known links, of new ones, without a write | \
+recovered after | seeds, commit |\n\
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
-/// Writes the table between its two marks.
+/// Replaces the table between its two markers.
 pub(crate) fn write(file: &Path, records: &[Record]) -> Result<()> {
     let text = fs::read_to_string(file)?;
-    let (before, rest) = text.split_once(BEGIN).context("the table's first mark is gone")?;
-    let (_, after) = rest.split_once(END).context("the table's second mark is gone")?;
+    let (before, rest) =
+        text.split_once(BEGIN).context("the file lacks the marker at the start of the table")?;
+    let (_, after) =
+        rest.split_once(END).context("the file lacks the marker at the end of the table")?;
     let lines: String = ROWS.iter().filter_map(|row| line(row, records)).collect();
     Ok(fs::write(file, format!("{before}{BEGIN}\n\n{HEAD}{lines}\n{END}{after}"))?)
 }
 
-/// A row's line: sums of what was counted, the worst of what was measured, over the seeds that ran on
-/// the commit that it ran on last.
+/// A row's line: sums of counts and maxima of times, over the seeds that ran on the commit of the row's
+/// last run.
 fn line(row: &Row, records: &[Record]) -> Option<String> {
     let commit = &records.iter().rfind(|record| record.fault == row.name)?.commit;
     let of_row = |record: &&Record| record.fault == row.name && record.commit == *commit;
@@ -64,7 +66,7 @@ fn line(row: &Row, records: &[Record]) -> Option<String> {
     Some(line + " |\n")
 }
 
-/// Tenths, rounded up.
+/// Formats milliseconds as tenths of a second, rounded up.
 fn seconds(ms: u64) -> String {
     let tenths = ms.div_ceil(100);
     format!("{}.{} s", tenths / 10, tenths % 10)

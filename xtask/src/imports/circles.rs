@@ -1,13 +1,13 @@
-//! Files that import each other in a circle.
+//! Import cycles between files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::Import;
 
-/// Which files each file imports.
+/// The files that each file imports.
 type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// Says each circle of more than `files_max` files of one package, with the imports that make it.
+/// Describes each cycle of more than `files_max` files of one package, with its imports.
 pub(super) fn find(imports: &[Import<'_>], files_max: usize) -> Vec<String> {
     let inside = || imports.iter().filter(|import| import.from.package == import.to.package);
     let mut graph = Graph::new();
@@ -28,7 +28,7 @@ pub(super) fn find(imports: &[Import<'_>], files_max: usize) -> Vec<String> {
         });
         let lines: String = lines.collect();
         let files = circle.len();
-        format!("{files} files import each other in a circle; {files_max} is the most:{lines}")
+        format!("{files} files import each other in a cycle; at most {files_max} may:{lines}")
     };
     circles(&graph).into_iter().filter(|circle| circle.len() > files_max).map(say).collect()
 }
@@ -43,7 +43,7 @@ fn circles<'a>(graph: &Graph<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     below.iter().map(circle).collect()
 }
 
-/// All files that `from` imports, and those that they import.
+/// All files that `from` imports, directly or indirectly.
 fn reached<'a>(graph: &Graph<'a>, from: &str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut open = vec![from];

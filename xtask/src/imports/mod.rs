@@ -1,4 +1,4 @@
-//! `cargo xtask imports`: who imports whom, and what must not.
+//! `cargo xtask imports`: checks the imports between crates and modules.
 
 mod circles;
 mod rules;
@@ -13,17 +13,17 @@ use serde_json::Value;
 use self::tree::{Files, Tree};
 use crate::process;
 
-/// More files than these must not import each other in a circle.
+/// Maximum number of files in an import cycle.
 const CIRCLE_MAX: usize = 3;
 
-/// Prints every import that must not be, and fails if there is one.
+/// Prints every forbidden import, and fails if there is one.
 pub(crate) fn run() -> Result<()> {
     let metadata = process::output("cargo", &["metadata", "--no-deps", "--format-version", "1"])?;
     let findings = findings(&files()?, &serde_json::from_str(&metadata)?)?;
     for finding in &findings {
         println!("{finding}\n");
     }
-    ensure!(findings.is_empty(), "{} findings among the imports", findings.len());
+    ensure!(findings.is_empty(), "{} forbidden imports", findings.len());
     Ok(())
 }
 
@@ -35,7 +35,7 @@ fn files() -> Result<Files> {
     Ok(files.lines().filter_map(read).collect())
 }
 
-/// Says what is wrong with the imports of the packages that `cargo metadata` tells of.
+/// Returns the forbidden imports of the packages in the output of `cargo metadata`.
 fn findings(files: &Files, metadata: &Value) -> Result<Vec<String>> {
     let root = metadata["workspace_root"].as_str().unwrap_or_default();
     let packages = metadata["packages"].as_array().into_iter().flatten().filter_map(|package| {

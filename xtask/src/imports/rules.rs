@@ -1,4 +1,4 @@
-//! Which crate, app and handler may import what.
+//! Rules about what each crate and app may import.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use super::tree::{Import, Module};
 
 const APPS: [&str; 4] = ["links", "rides", "board", "accounts"];
 
-/// Packages whose apps are apart.
+/// Packages whose apps must not import each other.
 const APPS_APART: [&str; 2] = ["crates/domain", "crates/web"];
 
-/// What an app may import from accounts, so that it need not know accounts of its own: who is asking and what
-/// they may do, how to ask that, and the hook by which an app deletes what a deleted account owned.
+/// What an app may import from accounts: the caller and its role, the client that looks it up, and the hook
+/// by which an app deletes the data of a deleted account.
 const WHO_IS_ASKING: [&str; 8] = [
     "Account",
     "AccountId",
@@ -22,25 +22,25 @@ const WHO_IS_ASKING: [&str; 8] = [
     "Username",
 ];
 
-/// Traits of the domain that are no stores.
+/// Traits of the domain that are not stores.
 const NO_STORES: [&str; 2] = ["Clock", "Random"];
 
-/// Packages that import none of ours.
+/// Packages that import no other package of the workspace.
 const IMPORT_NONE: [&str; 3] = ["lodge-domain", "lodge-load", "lodge-testbed"];
 
-/// Packages that import all of ours.
+/// Packages that may import all others.
 const IMPORT_ALL: [&str; 2] = ["lodge", "xtask"];
 
-/// What a package imports besides the domain.
+/// What a package may import in addition to the domain.
 const ALSO: [(&str, &str); 2] = [("lodge-engines", "lodge-sql"), ("lodge-sqlite", "lodge-sql")];
 
-/// What tests of every package may import.
+/// What the tests of every package may import.
 const FOR_TESTS: [&str; 2] = ["lodge-contract", "lodge-testbed"];
 
-/// What tests of a package import besides: caches are tested before a store.
+/// What the tests of a package may import in addition: caches are tested in front of a store.
 const ALSO_FOR_TESTS: [(&str, &str); 1] = [("lodge-local", "lodge-sqlite")];
 
-/// Names each import of one app by another.
+/// Returns each import of one app by another.
 pub(super) fn apps(imports: &[Import<'_>]) -> Vec<String> {
     let crosses = |import: &&Import<'_>| match (app(import.from), app(import.to)) {
         (Some(from), Some(to)) if from != to => {
@@ -51,7 +51,7 @@ pub(super) fn apps(imports: &[Import<'_>]) -> Vec<String> {
     say(imports, crosses, "an app imports another")
 }
 
-/// Names each store that is named in `web`.
+/// Returns each import of a store by `web`.
 pub(super) fn stores(imports: &[Import<'_>]) -> Vec<String> {
     let names_store = |import: &&Import<'_>| {
         import.from.package == "crates/web"
@@ -59,10 +59,10 @@ pub(super) fn stores(imports: &[Import<'_>]) -> Vec<String> {
             && import.to.source.traits.contains(import.name)
             && !NO_STORES.contains(&import.name)
     };
-    say(imports, names_store, "web reaches a store through a service only")
+    say(imports, names_store, "web may use a store only through a service")
 }
 
-/// Names each package that depends on one that it must not know, by `cargo metadata`.
+/// Returns each forbidden dependency between packages in the output of `cargo metadata`.
 pub(super) fn packages(metadata: &Value) -> Vec<String> {
     let packages = || metadata["packages"].as_array().into_iter().flatten();
     let ours = |name: &str| packages().any(|package| package["name"] == name);
@@ -86,7 +86,7 @@ fn may_depend(from: &str, to: &str, in_tests: bool) -> bool {
         || ALSO.contains(&(from, to))
 }
 
-/// The app in whose folder a file is.
+/// The app whose folder contains a file.
 fn app(module: &Module) -> Option<&'static str> {
     if !APPS_APART.contains(&module.package.as_str()) {
         return None;
@@ -97,7 +97,7 @@ fn app(module: &Module) -> Option<&'static str> {
     })
 }
 
-/// A line for each import that must not be.
+/// Formats a line for each forbidden import.
 fn say<'a>(
     imports: &[Import<'a>],
     wrong: impl FnMut(&&Import<'a>) -> bool,

@@ -1,5 +1,5 @@
-//! What the text of one file says about names: its modules, definitions, `use` lines and paths. It is read as
-//! tokens, so that paths inside macros count too. Code under `#[cfg(test)]` is left out.
+//! The modules, definitions, `use` lines and paths of one file. They are read from its tokens, so that paths
+//! inside macros count, too. Code under `#[cfg(test)]` is skipped.
 
 use std::{collections::BTreeSet, str::FromStr};
 
@@ -9,13 +9,13 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 /// A path's segments: `crate::board::Event` has three.
 pub(super) type Path = Vec<String>;
 
-/// What one module says.
+/// The names in one module.
 #[derive(Default)]
 pub(super) struct Source {
     pub(super) children: Vec<Child>,
     /// Names of structs, enums, traits, functions, constants, types and macros.
     pub(super) defined: BTreeSet<String>,
-    /// Those of `defined` that are traits.
+    /// The traits in `defined`.
     pub(super) traits: BTreeSet<String>,
     pub(super) uses: Vec<Use>,
     /// Paths outside of `use` lines.
@@ -45,8 +45,8 @@ pub(super) fn read(text: &str) -> Result<Source> {
 }
 
 impl Source {
-    /// Reads the tokens of a module, or those between a pair of brackets in it, where definitions and modules
-    /// are nobody else's.
+    /// Reads the tokens of a module, or of a group in it, whose definitions and modules are not visible
+    /// outside.
     fn read(&mut self, tokens: TokenStream, of_module: bool) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut attributes = Vec::new();
@@ -66,7 +66,7 @@ impl Source {
                 continue;
             }
             at += match token {
-                // What a type captures: `impl Trait + use<'a>`.
+                // A capture in a type: `impl Trait + use<'a>`.
                 TokenTree::Ident(word) if word == "use" && is_angle(rest.get(1)) => 1,
                 TokenTree::Ident(word) if word == "use" => {
                     let length = length_to(rest, is_semicolon);
@@ -92,7 +92,7 @@ impl Source {
         }
     }
 
-    /// Reads a definition, a path, or a word that is neither; returns its number of tokens.
+    /// Reads a definition, a path, or another word; returns its number of tokens.
     fn read_word(&mut self, rest: &[TokenTree], of_module: bool) -> usize {
         const DEFINE: [&str; 8] =
             ["struct", "enum", "union", "trait", "type", "fn", "const", "static"];
@@ -211,7 +211,7 @@ fn length_to(tokens: &[TokenTree], last: impl Fn(&TokenTree) -> bool) -> usize {
     tokens.iter().position(last).map_or(tokens.len(), |at| at + 1)
 }
 
-/// The path that begins here; a single word is one too.
+/// The path that begins here, which may be a single word.
 fn path(tokens: &[TokenTree]) -> Path {
     let mut path = vec![tokens[0].to_string()];
     let mut rest = &tokens[1..];

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// The findings in a package of these files below its `src`, without the imports that make a circle.
+/// The first lines of the findings in a package with these files below its `src`.
 fn found(package: &str, files: &[(&str, &str)]) -> Vec<String> {
     let path = |file: &str| format!("crates/{package}/src/{file}");
     let files = files.iter().map(|(file, text)| (path(file), (*text).to_owned())).collect();
@@ -10,10 +10,10 @@ fn found(package: &str, files: &[(&str, &str)]) -> Vec<String> {
     findings.iter().map(|finding| finding.lines().next().unwrap().to_owned()).collect()
 }
 
-/// A package's name, and what it depends on, each with its kind.
+/// A package's name, and its dependencies with their kinds.
 type Package<'a> = (&'a str, &'a [(&'a str, Option<&'a str>)]);
 
-/// What cargo tells of packages.
+/// The output of `cargo metadata` for packages.
 fn metadata(packages: &[Package]) -> Value {
     let packages = packages.iter().map(|(name, dependencies)| {
         let dependency =
@@ -27,7 +27,7 @@ fn metadata(packages: &[Package]) -> Value {
     json!({ "workspace_root": "/w", "packages": packages.collect::<Vec<_>>() })
 }
 
-/// Four files, of which each imports the next by a line of this form, and the last one the first.
+/// The findings in four files that each import the next by a line of this form, and the last the first.
 fn ring(import: &str) -> Vec<String> {
     let text = |next: &str| format!("pub struct Thing; {}", import.replace("NEXT", next));
     let texts = ["b", "c", "d", "a"].map(text);
@@ -42,8 +42,8 @@ fn ring(import: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_circle_of_four_files_is_found_however_it_is_written() {
-    let circle = ["4 files import each other in a circle; 3 is the most:"];
+fn a_cycle_of_four_files_is_found_in_every_notation() {
+    let circle = ["4 files import each other in a cycle; at most 3 may:"];
     for import in [
         "use crate::NEXT::Thing as Other;",
         "pub use super::NEXT::Thing as Other;",
@@ -61,7 +61,7 @@ fn a_circle_of_four_files_is_found_however_it_is_written() {
 }
 
 #[test]
-fn tests_modules_and_comments_are_no_imports() {
+fn tests_modules_and_comments_do_not_count_as_imports() {
     for import in [
         "#[cfg(test)] mod tests { use crate::NEXT::Thing as Other; }",
         "#[cfg(test)] use crate::NEXT::{Thing as Other};",
@@ -135,7 +135,7 @@ fn apps_import_no_apps() {
 }
 
 #[test]
-fn web_names_no_store() {
+fn web_imports_no_store() {
     let named = |text: &str| {
         let files = [
             ("crates/domain/src/lib.rs", "pub mod links; pub trait Clock {}"),
@@ -147,7 +147,7 @@ fn web_names_no_store() {
     };
     assert!(named("use lodge_domain::{Clock, links::Links};").is_empty());
     let store = "crates/web/src/lib.rs imports LinkStore of crates/domain/src/links.rs: \
-                 web reaches a store through a service only";
+                 web may use a store only through a service";
     assert_eq!(named("use lodge_domain::links; type A = dyn links::LinkStore;"), [store]);
 }
 

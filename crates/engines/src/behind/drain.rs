@@ -1,4 +1,4 @@
-//! Storing what was acknowledged.
+//! The worker that stores pending writes.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use uuid::Uuid;
 
 use super::{Batch, InHand, Received, WriteBehind};
 
-/// Pauses between two tries, doubled up to the longest.
+/// First and longest pause between two tries; it doubles.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// How often the worker looks around.
+/// Period of heartbeats and of checks for overdue links.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// For how long everything must have been stored that was put before something was lost, for nothing to
-/// be missing: longer than a queue needs to take back what a worker held that has died or hangs.
+/// How long everything put before a loss must have been stored for the pending writes to be complete:
+/// longer than the queue needs to requeue the links of a worker that died or hangs.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// How much later than it was put a link may be queued, and clocks may differ, together.
+/// Upper bound of the delay between a `PUT` and its queueing, plus clock skew.
 const LATE: SignedDuration = SignedDuration::from_secs(10);
 
-/// How long a link may be held; past it somebody died between holding it and queueing it, or between
-/// storing it and letting go of it.
+/// How long a link may be pending. Past it a process died before queueing it, or before removing it from
+/// the pending writes once stored.
 const OVERDUE: SignedDuration = SignedDuration::from_secs(60);
 
-/// How long a look may spend on them.
+/// How long one check may spend on overdue links.
 const OVERDUE_AT_MOST: Duration = Duration::from_secs(5);
 
-/// A worker: takes links off the queue into the store.
+/// A worker that moves links from the queue into the store.
 pub struct Drain {
     behind: WriteBehind,
     id: Uuid,
@@ -40,23 +40,23 @@ pub struct Drain {
     progress: Mutex<Progress>,
 }
 
-/// How far a worker has come.
+/// A worker's progress.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
     in_hand: InHand,
-    /// When the newest link that it has received was put.
+    /// When the newest received link was put.
     reached: Timestamp,
 }
 
 impl Drain {
-    /// A worker with a name of its own, `id`, that stores `at_once` links at once, at least one.
+    /// A worker with the unique id `id` that stores up to `at_once` links concurrently.
     pub fn new(behind: WriteBehind, id: Uuid, at_once: u8) -> Self {
         let at_once = usize::from(at_once);
         let progress = Progress { in_hand: InHand::default(), reached: Timestamp::UNIX_EPOCH };
         Self { behind, id, at_once, progress: Mutex::new(progress) }
     }
 
-    /// Works for as long as it is polled. A link that is in hand when that ends comes again to somebody.
+    /// Works for as long as it is polled. Links in flight when that ends are redelivered to a worker.
     pub async fn run(&self) {
         tokio::join!(self.store_batches(), self.look_around());
     }
@@ -67,7 +67,7 @@ impl Drain {
             match self.store_next().await {
                 Ok(()) => pause = PAUSE,
                 Err(error) => {
-                    tracing::warn!(%error, "nothing is taken off the queue at the moment");
+                    tracing::warn!(%error, "links cannot be received from the queue");
                     sleep(pause).await;
                     pause = PAUSE_MAX.min(2 * pause);
                 }
@@ -85,8 +85,8 @@ impl Drain {
         taken
     }
 
-    /// However long the store is away, links wait here as well as in the queue; the first of them finds
-    /// out, so that a store in need is not asked by all.
+    /// Processes the first item alone, then the rest: while the store is unavailable, only one item
+    /// retries, and the rest wait here as well as they would in the queue.
     async fn first_then_all<'a, T, F: Future<Output = ()>>(
         &self,
         all: &'a [T],
@@ -100,15 +100,15 @@ impl Drain {
 
     async fn store_or_bury(&self, received: &Received) {
         let Err(error) = self.store_one(received.link.clone()).await else { return };
-        tracing::error!(short = received.link.short.as_str(), %error, "a link that cannot be stored goes to the dead");
+        tracing::error!(short = received.link.short.as_str(), %error, "a link that cannot be stored is dead-lettered");
         metrics::counter!("lodge_links_dead_letters_total").increment(1);
         if let Err(error) = self.behind.queue.bury(received.receipt).await {
-            // The connection is lost, and the link comes again.
-            tracing::warn!(%error, "it could not be buried");
+            // The connection is lost, and the link is redelivered.
+            tracing::warn!(%error, "the link could not be dead-lettered");
         }
     }
 
-    /// Stores a link, as often as the store is away; an error says that it never will.
+    /// Stores a link, retrying while the store is unavailable. An error is permanent.
     async fn store_one(&self, link: Link) -> Result<()> {
         let mut pause = PAUSE;
         loop {
@@ -127,28 +127,28 @@ impl Drain {
         let lag = self.behind.clock.now().duration_since(link.changed_at);
         metrics::histogram!("lodge_links_drain_lag_seconds").record(lag.as_secs_f64());
         if let Err(error) = self.behind.held.release(&done.outcome.link).await {
-            // It is overdue later.
-            tracing::debug!(%error, "what is stored is still held");
+            // The check for overdue links removes it.
+            tracing::debug!(%error, "a stored link is still a pending write");
         }
         Ok(())
     }
 
-    /// Stores what has been held for too long; what is left over has its turn at the next look.
+    /// Stores overdue links; the next check does the rest.
     async fn store_overdue(&self, overdue: Vec<Link>) {
         let stored = self.first_then_all(&overdue, async |link| {
             match self.store_once(link).await {
                 Err(error @ Error::Unavailable { .. }) => {
-                    tracing::debug!(%error, "what is held for long cannot be stored yet");
+                    tracing::debug!(%error, "an overdue link cannot be stored yet");
                 }
                 Err(error) => {
-                    tracing::error!(short = link.short.as_str(), %error, "a link that cannot be stored is let go of");
+                    tracing::error!(short = link.short.as_str(), %error, "an overdue link that cannot be stored is dropped");
                     let _ = self.behind.held.release(link).await;
                 }
                 Ok(()) => {}
             }
         });
         if timeout(OVERDUE_AT_MOST, stored).await.is_err() {
-            tracing::debug!("what is held for long takes its time");
+            tracing::debug!("storing overdue links takes longer than one check may");
         }
     }
 
@@ -158,7 +158,7 @@ impl Drain {
             ticks.tick().await;
             if let Err(error) = self.look(&mut quiet_since).await {
                 quiet_since = None;
-                tracing::debug!(%error, "what waits to be stored cannot be seen");
+                tracing::debug!(%error, "the pending writes cannot be checked");
             }
         }
     }
@@ -170,7 +170,7 @@ impl Drain {
         #[expect(clippy::cast_precision_loss, reason = "a metric")]
         metrics::gauge!("lodge_links_waiting").set((waiting + in_hands.count) as f64);
         let stored_until = stored_until(waiting, in_hands, reached, self.behind.clock.now());
-        // What was put later may be waiting its turn.
+        // A link that was put later may still be in the queue.
         let overdue = self.behind.held.overdue(stored_until - OVERDUE).await?;
         let has_overdue = !overdue.is_empty();
         self.store_overdue(overdue).await;
@@ -181,18 +181,18 @@ impl Drain {
         }
         let since = *quiet_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= QUIET {
-            tracing::info!("everything is stored that may have been lost from sight");
+            tracing::info!("every link that was lost from the pending writes is stored");
             self.behind.held.vouch().await?;
         }
         Ok(())
     }
 }
 
-/// Of the links that were put until then, all that were queued at once are stored.
+/// Returns the time up to which links are stored, if they were queued as soon as they were put.
 fn stored_until(waiting: u64, in_hands: InHand, reached: Timestamp, now: Timestamp) -> Timestamp {
     match waiting + in_hands.count {
         0 => now,
-        // They are received in their order.
+        // Links are received in queue order.
         _ => in_hands.oldest.map_or(reached, |oldest| oldest.min(reached)),
     }
 }
@@ -210,12 +210,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_counts_as_stored_that_waits_or_is_in_anybodys_hands() {
+    fn a_link_that_waits_or_is_in_flight_does_not_count_as_stored() {
         let at = |seconds| Timestamp::from_second(seconds).unwrap();
         let in_hand = |oldest| InHand { count: 1, oldest: Some(at(oldest)) };
         let (none, reached, now) = (InHand::default(), at(50), at(60));
-        assert_eq!(stored_until(0, none, reached, now), now, "nothing is left");
-        assert_eq!(stored_until(1, none, reached, now), reached, "what waits was put later");
+        assert_eq!(stored_until(0, none, reached, now), now, "no link waits or is in flight");
+        assert_eq!(stored_until(1, none, reached, now), reached, "a waiting link was put later");
         assert_eq!(stored_until(0, in_hand(40), reached, now), at(40));
         assert_eq!(stored_until(1, in_hand(55), reached, now), reached);
         let both = in_hand(40).and(in_hand(30)).and(none);

@@ -1,9 +1,9 @@
-//! Write-behind, for replace mode: a `PUT` is acknowledged when a queue has it for good and every process
-//! can see it, and is stored a little later.
+//! Write-behind, for replace mode: a `PUT` is acknowledged when the queue has it durably and every process
+//! can read it from the pending writes, and is stored a little later.
 //!
-//! What is held is seen before what is stored. Where it cannot be seen, or some of it may have been lost
-//! while the queue still has it, nobody can say that a short leads nowhere: that is
-//! [`lodge_domain::Error::Unavailable`] then, never an absence.
+//! Pending writes take precedence over the store. If they are unreachable, or some may be lost while the
+//! queue still has them, a short that the store does not have is [`lodge_domain::Error::Unavailable`],
+//! never absent.
 
 mod drain;
 mod write;
@@ -20,57 +20,57 @@ use uuid::Uuid;
 
 pub use self::{drain::Drain, write::WriteBehind};
 
-/// What is held of one short.
+/// The pending write of one short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
-    /// The newest link that was acknowledged and is not known to be stored.
+    /// The newest acknowledged link, which is not known to be stored.
     Link(Arc<Link>),
-    /// None; this one was stored in the last minute.
+    /// No pending write; this link was stored in the last minute.
     Stored(Arc<Link>),
-    /// None.
+    /// No pending write.
     Nothing,
-    /// None, but something may have been lost.
+    /// No pending write, but some may have been lost.
     Unknown,
 }
 
-/// Holds what was acknowledged and is not stored yet, where every process can see it.
+/// The pending writes: links that are acknowledged and not stored yet, readable by every process.
 #[async_trait]
 pub trait HeldLinks: Send + Sync {
-    /// Holds a link, unless a newer one of its short is held or was stored lately, which comes back. With
-    /// `Ok` it survives the loss of any one server.
+    /// Adds a pending write, unless a newer link of its short is pending or was stored recently; returns
+    /// that link then. After `Ok` it survives the loss of any one server.
     async fn hold(&self, link: &Link) -> Result<Option<Link>>;
 
-    /// What is held of a short.
+    /// Looks up the pending write of a short.
     async fn find(&self, short: &Short) -> Result<Held>;
 
-    /// Lets go of what is held of the link's short, now that this link is stored, unless that is newer.
+    /// Removes the pending write of the link's short, now that this link is stored, unless it is newer.
     async fn release(&self, link: &Link) -> Result<()>;
 
-    /// Links that were held before `since` and still are; some of them at least, if there are any.
+    /// Returns links that are pending since before `since`: if there are any, at least some of them.
     async fn overdue(&self, since: Timestamp) -> Result<Vec<Link>>;
 
-    /// Since when something may be missing that was held until then; `None` while nothing can be.
+    /// Returns since when pending writes may be lost; `None` while the set is known to be complete.
     async fn lost_since(&self) -> Result<Option<Timestamp>>;
 
-    /// Vouches that nothing is missing, unless more was lost since [`Self::lost_since`] was asked.
+    /// Marks the set complete, unless more was lost after the call of [`Self::lost_since`].
     async fn vouch(&self) -> Result<()>;
 
-    /// Says what this worker has received and not stored yet; what all workers together have that are
-    /// known to be alive.
+    /// Records a worker's heartbeat and its links in flight; returns the links in flight of all live
+    /// workers together.
     async fn attend(&self, worker: Uuid, in_hand: InHand) -> Result<InHand>;
 }
 
-/// What workers have received and not stored yet.
+/// The links that workers have received and not stored yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InHand {
-    /// How many links.
+    /// The number of links.
     pub count: u64,
-    /// When the oldest of them was put, if there are any.
+    /// When the oldest was put; `None` if there are no links.
     pub oldest: Option<Timestamp>,
 }
 
 impl InHand {
-    /// This and that.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let oldest = self.oldest.into_iter().chain(other.oldest).min();
@@ -78,49 +78,49 @@ impl InHand {
     }
 }
 
-/// Keeps links in the order in which they came until they are stored.
+/// A durable first-in, first-out queue of links to store.
 #[async_trait]
 pub trait LinkQueue: Send + Sync {
-    /// Whether it was made just now, so that nothing can be waiting in it.
+    /// Whether this process has just created the queue, so that it cannot contain earlier links.
     async fn is_new(&self) -> Result<bool>;
 
-    /// Adds a link. With `Ok` it survives the loss of any one server.
+    /// Adds a link. After `Ok` it survives the loss of any one server.
     async fn publish(&self, link: &Link) -> Result<()>;
 
-    /// The next links, as soon as there is one; they come again to somebody unless they are stored.
+    /// Waits for the next links. They are redelivered to a worker unless [`Self::stored`] is called.
     async fn receive(&self) -> Result<Batch>;
 
-    /// Takes a batch off the queue, all of it.
+    /// Acknowledges a whole batch, which removes it from the queue.
     async fn stored(&self, batch: Batch) -> Result<()>;
 
-    /// Puts a link that no store will ever take with the dead, for a person to look at.
+    /// Dead-letters a link that the store will never accept, for an operator to inspect.
     async fn bury(&self, receipt: Receipt) -> Result<()>;
 
-    /// How many links wait to be received.
+    /// The number of links that wait to be received.
     async fn waiting(&self) -> Result<u64>;
 
-    /// Keeps the connection, for as long as it is polled.
+    /// Keeps the queue connected, for as long as it is polled.
     async fn keep(&self);
 }
 
-/// Links that were received together, in their order; at least one.
+/// Links that were received together, in queue order; at least one.
 #[derive(Debug, Clone)]
 pub struct Batch(pub Vec<Received>);
 
-/// A link that was received.
+/// A received link.
 #[derive(Debug, Clone)]
 pub struct Received {
     /// The link.
     pub link: Link,
-    /// By which the queue knows it.
+    /// Identifies the delivery to the queue.
     pub receipt: Receipt,
 }
 
-/// Which connection received a link, and the link's number there.
+/// The connection that received a link, and the delivery's number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
-    /// The connection.
+    /// The connection's id.
     pub connection: Uuid,
-    /// The number; it rises.
+    /// The delivery number, which rises.
     pub number: u64,
 }

@@ -1,4 +1,4 @@
-//! Acknowledging before storing.
+//! The store that acknowledges before it stores.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,46 +15,44 @@ use tokio::time::{sleep, timeout};
 
 use super::{Held, HeldLinks, LinkQueue};
 
-/// How often it is tried to store a link later, and how long between two tries at first; twice as long
-/// each time.
+/// Tries of queueing a link, and the first pause between two, which doubles each time.
 const TRIES: usize = 4;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long all of them may take together.
+/// Deadline of all tries together.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// How long ago a link may have been put that is believed without a look at the store. One that is held
-/// for longer may have been stored, and another over it, while the holder could not be told.
+/// Age up to which a pending write is returned without reading the store. An older one may have been
+/// stored and replaced while Redis was unreachable.
 const SOON: SignedDuration = SignedDuration::from_millis(900);
 
-/// How soon it is tried again whether a queue is new.
+/// Pause before it is checked again whether the queue is new.
 const AGAIN: Duration = Duration::from_millis(200);
 
-const MAYBE_QUEUED: &str =
-    "what was acknowledged may be waiting to be stored, and cannot be seen here at the moment";
+const MAYBE_QUEUED: &str = "Redis cannot tell whether this link is waiting to be stored";
 
-/// A store whose replacements are stored later; the version that one is answered with is a guess until
-/// then. Where the queue or the holder cannot take one, it is stored at once.
+/// A store whose replacements are stored later; the version in the answer is a guess until then. If the
+/// queue or the pending writes are unavailable, a replacement is stored at once.
 #[derive(Clone)]
 pub struct WriteBehind {
-    /// Where everything ends up.
+    /// The final store.
     pub store: Arc<dyn LinkStore>,
-    /// Where it is seen until then.
+    /// The links that are queued and not stored yet.
     pub held: Arc<dyn HeldLinks>,
-    /// Where it waits.
+    /// The queue that workers store from.
     pub queue: Arc<dyn LinkQueue>,
-    /// What says how long ago a link was put.
+    /// The clock that gives the age of a link.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Of two links of a short, the one that counts is greater.
+/// Sort key of the links of one short: the greatest wins.
 fn order(link: &Link) -> (Timestamp, &str) {
     (link.changed_at, link.target.as_str())
 }
 
 impl WriteBehind {
-    /// Keeps the queue's connection, for as long as it is polled. If the queue was made by this process,
-    /// nothing can be missing from what is held.
+    /// Keeps the queue connected, for as long as it is polled. If this process created the queue, marks
+    /// the pending writes complete.
     pub async fn keep(&self) {
         let vouch_if_new = async {
             loop {
@@ -73,12 +71,12 @@ impl WriteBehind {
         self.held.vouch().await
     }
 
-    /// Has the queue and the holder take a link, which they may do twice; a newer one comes back that was
+    /// Adds a link to the queue and the pending writes, possibly twice; returns a newer link if one was
     /// there.
     async fn take(&self, link: &Link) -> Result<Option<Link>> {
         timeout(PATIENCE, self.try_to_take(link))
             .await
-            .map_err(|_| Error::unavailable("the queue and Redis do not take it in time"))?
+            .map_err(|_| Error::unavailable("RabbitMQ or Redis did not accept the link in time"))?
     }
 
     async fn try_to_take(&self, link: &Link) -> Result<Option<Link>> {
@@ -86,7 +84,7 @@ impl WriteBehind {
         loop {
             let (held, queued) = tokio::join!(self.held.hold(link), self.queue.publish(link));
             match queued.and(held) {
-                // A server that is busy for a moment is no reason to have the store do it at once.
+                // A server that is busy for a moment is no reason to write to the store directly.
                 Err(_) if tries < TRIES => {
                     tries += 1;
                     sleep(pause).await;
@@ -97,7 +95,7 @@ impl WriteBehind {
         }
     }
 
-    /// What is held, or what is stored if that is newer; what is held, if the store does not answer.
+    /// Returns the newer of the pending and the stored link; the pending one if the store does not answer.
     async fn newest(&self, short: &Short, held: Arc<Link>) -> Result<Arc<Link>> {
         if self.clock.now().duration_since(held.changed_at) < SOON {
             return Ok(held);
@@ -109,11 +107,11 @@ impl WriteBehind {
         }
     }
 
-    /// Stores a link now. What is held of its short is older, or is stored in its turn.
+    /// Stores a link now. A pending write of its short is older, or will be stored by a worker.
     async fn store(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
         let done = self.store.replace(link, attempt).await?;
         if let Err(error) = self.held.release(&done.outcome.link).await {
-            tracing::debug!(%error, "what is held is let go of later");
+            tracing::debug!(%error, "a stored link is still a pending write; it is removed later");
         }
         Ok(done)
     }
@@ -136,19 +134,19 @@ impl LinkStore for WriteBehind {
 
     async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
         if attempt.is_some() {
-            // The outcome is kept with the write.
+            // The outcome is stored together with the write.
             return self.store(link, attempt).await;
         }
         let was = self.find_lately(&link.short).await?.map(Arc::unwrap_or_clone);
         let is = match link.replacing(was) {
-            // The newer one may be held and not be queued yet, or never: nobody has to have acknowledged it.
+            // The newer link may be pending and not queued, even for ever: it need not be acknowledged.
             Replacement::Stays(is) | Replacement::Becomes(is) => is,
         };
         match self.take(&is.link).await {
             Ok(None) => Ok(Done::now(is)),
             Ok(Some(newer)) => Ok(Done::now(Replaced { link: newer, already: is.already })),
             Err(error) => {
-                tracing::debug!(%error, "a link cannot be stored later; it is stored now");
+                tracing::debug!(%error, "a link cannot be queued; storing it now");
                 metrics::counter!("lodge_links_behind_refused_total").increment(1);
                 let stored = self.store(is.link, None).await?;
                 Ok(stored.map(|stored| Replaced { already: is.already, ..stored }))

@@ -1,7 +1,7 @@
-//! Writes with an Idempotency-Key. No transaction spans an attempt's row and a link's, so the attempt
-//! comes first, with its plan: the very links that are to be written, ids and made-up shorts and all.
-//! A repetition, and whoever comes after a crash, carries out the same plan, and each of its steps
-//! finds whether it was done. The outcome is kept last.
+//! Writes with an Idempotency-Key. No transaction spans the key's row and a link's, so the key's row is
+//! written first, with the plan: the exact links to write, with their ids and generated shorts. A
+//! repetition, or a retry after a crash, executes the same plan, each step of which finds whether it was
+//! done. The outcome is stored last.
 
 use jiff::SignedDuration;
 use lodge_domain::{
@@ -15,36 +15,36 @@ use uuid::Uuid;
 
 use super::{failure::Failure, links::CassandraLinks, row::milliseconds};
 
-/// How often a proposal is made again when others make one at the same time.
+/// Tries of a proposal that conflicts with concurrent ones.
 const TRIES: usize = 8;
 
-/// What is to be written.
+/// The writes of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Plan {
-    /// Shorts are claimed.
+    /// Claims shorts.
     Claim {
-        /// For these.
+        /// The links to create, or why each was refused.
         candidates: Vec<Result<Candidate, Refusal>>,
-        /// How long a short stays taken after its link is over.
+        /// Seconds for which a short stays reserved after its link has ended.
         reserved_seconds: i64,
     },
-    /// A link is put.
+    /// Puts a link.
     Replace {
-        /// This one.
+        /// The link to put.
         link: Link,
     },
-    /// A link is changed.
+    /// Changes a link.
     Change {
-        /// To this.
+        /// The changed link.
         link: Link,
-        /// By this write.
+        /// The id of the write.
         write: Uuid,
     },
 }
 
 impl Plan {
-    /// The plan to claim shorts.
+    /// Returns the plan to claim shorts.
     pub(crate) fn claim(
         candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
@@ -57,7 +57,7 @@ impl Plan {
     }
 }
 
-/// An attempt's row.
+/// The row of an idempotency key.
 #[derive(DeserializeRow)]
 struct AttemptRow {
     fingerprint: Option<Vec<u8>>,
@@ -66,14 +66,14 @@ struct AttemptRow {
     outcome: Option<String>,
 }
 
-/// Whose plan is to be carried out.
+/// Whose plan is to be executed.
 enum Standing {
     Ours,
     Theirs { plan: String, outcome: Option<String> },
 }
 
 impl CassandraLinks {
-    /// What an earlier write with this attempt came to.
+    /// Returns the stored outcome of an earlier write with this idempotency key.
     pub(super) async fn outcome_of(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
         let row = self.standing(attempt).await?.filter(|row| row.counts(attempt));
         let Some(row) = row else { return Ok(None) };
@@ -81,8 +81,8 @@ impl CassandraLinks {
         row.outcome.as_deref().map(parsed).transpose()
     }
 
-    /// Carries out a plan, once for all repetitions of the attempt; `None` if it was a change that was
-    /// refused, which is not kept.
+    /// Executes a plan, once for all requests with the same idempotency key. Returns `None` for a refused
+    /// change, which is not stored.
     pub(super) async fn once(
         &self,
         attempt: Option<Attempt>,
@@ -116,7 +116,7 @@ impl CassandraLinks {
         let (id, print, at) = (&attempt.id[..], &attempt.fingerprint[..], milliseconds(attempt.at));
         for _ in 0..TRIES {
             let values = (id, print, at, plan);
-            // An unknown outcome is settled by what is there.
+            // An unknown outcome is settled by the read below.
             match statements.propose.transact(values).await {
                 Ok(true) => return Ok(Standing::Ours),
                 Ok(false) | Err(Failure::Unknown(_)) => {}
@@ -137,19 +137,19 @@ impl CassandraLinks {
                 return Ok(Standing::Ours);
             }
         }
-        Err(Error::unavailable("others made the same attempt again and again"))
+        Err(Error::unavailable("too many concurrent requests with the same Idempotency-Key"))
     }
 
-    /// Keeps what came of a plan, or withdraws it if nothing did.
+    /// Stores the outcome of a plan, or withdraws the plan if it was refused.
     async fn keep(&self, attempt: &Attempt, plan: &str, outcome: Option<&Outcome>) -> Result<()> {
         let (statements, id) = (&self.session.statements, &attempt.id[..]);
         let kept = match outcome.map(serde_json::to_string).transpose().map_err(Error::internal)? {
             Some(outcome) => statements.keep_outcome.transact((outcome, id, plan)).await,
             None => statements.withdraw.transact((id, plan)).await,
         };
-        // Without it a repetition carries out the plan, and finds all of it done.
+        // Without the outcome a repetition executes the plan, and finds all steps done.
         if let Err(error) = kept {
-            tracing::debug!(%error, "an outcome could not be kept");
+            tracing::debug!(%error, "an outcome could not be stored");
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl CassandraLinks {
 }
 
 impl AttemptRow {
-    /// Whether it is recent enough to count.
+    /// Whether the row has not expired.
     fn counts(&self, attempt: &Attempt) -> bool {
         let since = attempt.at.as_millisecond().saturating_sub(KEPT_SECONDS * 1000);
         self.at.is_some_and(|at| at.0 > since)

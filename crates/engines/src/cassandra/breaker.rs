@@ -1,18 +1,18 @@
-//! Sparing callers the wait for a store that does not answer.
+//! A circuit breaker for a store that does not answer.
 
 use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
     time::Instant,
 };
 
-/// Failures in a row after which the store is silent.
+/// Failures in a row that open the breaker.
 const FAILURES_MAX: u32 = 5;
 
-/// How long nobody asks a silent store; then one does for all.
+/// Pause between two trials while the breaker is open.
 const PAUSE_MS: u64 = 500;
 
-/// A circuit breaker that lets one caller at a time try whether a silent store answers again. (Those of
-/// the crates that were looked at let everybody through who comes while the first trial runs.)
+/// A circuit breaker that, while open, lets one caller at a time try whether the store answers again.
+/// (The breakers of the crates that were examined let all callers through while the first trial runs.)
 pub(crate) struct Breaker {
     began: Instant,
     failures: AtomicU32,
@@ -20,7 +20,7 @@ pub(crate) struct Breaker {
     trial_ms: AtomicU64,
 }
 
-/// Permission to ask.
+/// Permission to call the store.
 pub(crate) struct Trial<'a>(&'a Breaker);
 
 impl Default for Breaker {
@@ -30,7 +30,7 @@ impl Default for Breaker {
 }
 
 impl Breaker {
-    /// Permission to ask, unless the store is silent and it is not yet, or not this caller's, turn.
+    /// Returns a permission; `None` if the breaker is open and no trial is due or another caller runs it.
     pub(crate) fn trial(&self) -> Option<Trial<'_>> {
         if self.failures.load(Ordering::Acquire) < FAILURES_MAX {
             return Some(Trial(self));
@@ -52,7 +52,7 @@ impl Breaker {
 }
 
 impl Trial<'_> {
-    /// Says whether an answer came.
+    /// Records whether the store answered.
     pub(crate) fn ended(self, answered: bool) {
         if answered {
             self.0.failures.store(0, Ordering::Release);
@@ -75,12 +75,12 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_does_not_answer_is_not_asked_by_everybody() {
+    fn an_open_breaker_refuses_calls() {
         assert!(silent().trial().is_none());
     }
 
     #[test]
-    fn one_caller_at_a_time_tries_whether_it_answers_again() {
+    fn an_open_breaker_admits_one_trial_at_a_time() {
         let breaker = silent();
         breaker.trial_ms.store(0, Ordering::Release);
         let trial = breaker.trial().unwrap();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_among_answers_changes_nothing() {
+    fn failures_that_are_not_in_a_row_do_not_open_the_breaker() {
         let breaker = Breaker::default();
         for _ in 0..3 * FAILURES_MAX {
             breaker.trial().unwrap().ended(false);

@@ -1,7 +1,6 @@
-//! Clicks. Each process has rows of its own, and writes into them how many clicks it has seen so far,
-//! not how many came: the same write again changes nothing, and nobody adds to what another counts. All
-//! rows of a link have the same partition key, whatever their table, and what a flush brings for it is
-//! one write.
+//! Clicks. Each process has rows of its own, and writes into them its total so far, not an increment:
+//! the same write again changes nothing, and no process adds to another's count. All rows of a link have
+//! the same partition key in every table, and a flush writes them in one batch.
 
 mod counted;
 mod moving;
@@ -21,10 +20,10 @@ use tokio::sync::Mutex;
 use self::counted::{Cell, Count, Counted, Sum};
 use super::{failure::Failure, session::Session};
 
-/// Links whose rows are written or read at once.
+/// Links whose rows are written or read concurrently.
 const AT_ONCE: usize = 16;
 
-/// Most lines of a report.
+/// Maximum number of lines of a report.
 const LINES_MAX: usize = 1_000;
 
 const HOUR_SECONDS: i64 = 3_600;
@@ -41,7 +40,7 @@ impl CassandraClicks {
         Self { session, counted: Mutex::default() }
     }
 
-    /// Brings cells of one link up to a batch, those that are not; what stands in each then.
+    /// Writes the cells of one link that lack this batch; returns the count of each cell then.
     async fn add_part(
         &self,
         batch: &ClickBatch,
@@ -50,7 +49,7 @@ impl CassandraClicks {
         let number = batch.number.cast_signed();
         let (mut behind, mut stored) = (Vec::new(), Vec::new());
         for Sum { cell, known, more } in part {
-            // One after the other: how many reads are under way is how many links are.
+            // One after the other, so that the number of concurrent reads is that of concurrent links.
             let was = match known {
                 Some(count) => count,
                 None => self.load(batch.incarnation, &cell).await?,
@@ -67,7 +66,7 @@ impl CassandraClicks {
         Ok(stored)
     }
 
-    /// Clicks for ever by day and device.
+    /// All clicks of a link by day and device.
     async fn days(&self, link: LinkId) -> Result<Vec<(i64, Device, u64)>, Failure> {
         let rows: Vec<(i64, String, i64)> = self.session.statements.days.all((link.0,)).await?;
         Ok(rows.into_iter().map(told).collect())
@@ -81,7 +80,7 @@ impl ClickStore for CassandraClicks {
         counted.begin(&batch);
         let parts = counted.parts(&batch);
         let mut added = parts.into_iter().map(|part| self.add_part(&batch, part));
-        // The first finds out whether the store is there, so that one in need is not asked by all.
+        // The first part runs alone, so that a store in trouble gets one write and not all.
         let first = stream::iter(added.next()).buffered(1);
         let others = stream::iter(added).buffer_unordered(AT_ONCE);
         let mut added = pin!(first.chain(others));
@@ -129,20 +128,20 @@ impl ClickStore for CassandraClicks {
     }
 }
 
-/// A row of clicks by time, with its device.
+/// Parses a row of clicks by time and device.
 fn told((time, device, clicks): (i64, String, i64)) -> (i64, Device, u64) {
     let device = Device::ALL.into_iter().find(|known| known.name() == device);
     (time, device.unwrap_or(Device::Other), clicks.cast_unsigned())
 }
 
-/// Clicks of people, and of bots.
+/// Sums the clicks of people and of bots.
 fn sum(days: &[(i64, Device, u64)]) -> (u64, u64) {
     days.iter().fold((0, 0), |(people, bots), (_, device, clicks)| {
         if *device == Device::Bot { (people, bots + clicks) } else { (people + clicks, bots) }
     })
 }
 
-/// The newest lines, oldest first, without bots; the first is the one in which `since` falls.
+/// The newest lines, oldest first, without bots, from the period that contains `since`.
 fn by_time(
     rows: impl Iterator<Item = (i64, Device, u64)>,
     step_seconds: i64,
@@ -165,7 +164,7 @@ fn by_time(
         .collect()
 }
 
-/// The lines with the most clicks first, and in the order of their names where they are equal.
+/// The lines by clicks, most first; equal ones by name.
 fn most_first(rows: impl Iterator<Item = (String, u64)>) -> Vec<ClickLine> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (key, clicks) in rows {

@@ -1,21 +1,20 @@
-//! What the driver says, in the domain's terms.
+//! Errors of the driver, mapped to the domain's.
 
 use lodge_domain::{Error, error::Cause};
 use scylla::errors::{
     ExecutionError, IntoRowsResultError, MaybeFirstRowError, NextRowError, PagerExecutionError,
 };
 
-/// Why a statement brought nothing.
+/// Why a statement failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The cluster refused it, did not answer in time, or could not be reached: whether it was done is
-    /// not known.
-    #[error("Cassandra did not carry it out, as far as is known")]
+    /// The cluster refused it, did not answer in time, or could not be reached: the outcome is unknown.
+    #[error("Cassandra refused the statement or did not answer; its outcome is unknown")]
     Unknown(#[source] Cause),
-    /// An answer that does not fit the question, or a value that no Lodge wrote.
-    #[error("Cassandra answered what cannot be read")]
+    /// An answer of an unexpected type, or a value that no Lodge wrote.
+    #[error("Cassandra returned an invalid value")]
     Unreadable(#[source] Cause),
-    /// A rule's own refusal.
+    /// A refusal by the domain.
     #[error(transparent)]
     Refused(#[from] Error),
 }

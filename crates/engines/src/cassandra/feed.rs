@@ -1,6 +1,6 @@
-//! The change feed: rows that name what was edited or deleted, in partitions by time, written before
-//! that is acknowledged. Readers ask for what came since they last did, and for some seconds before that again
-//! and again, because a row may arrive later than its time says.
+//! The change feed: rows that name edited or deleted links, in partitions by time, written before the
+//! change is acknowledged. A reader reads the rows since its last read, overlapping by some seconds,
+//! because a row may arrive later than its timestamp.
 
 mod teller;
 
@@ -26,36 +26,36 @@ use uuid::Uuid;
 use self::teller::Teller;
 use super::{failure::Failure, session::Session};
 
-/// The length of a partition.
+/// The time that a partition covers.
 const BUCKET_MS: i64 = 10_000;
 
-/// How far back each reading goes: longer than a write may take, and clocks may differ, together.
+/// How far each read overlaps the last: longer than a write may take plus clock skew.
 const BACK_MS: i64 = 8_000;
 
 const KEPT_MS: i64 = FEED_KEPT.as_secs() * 1_000;
 
-/// Partitions that are read at once.
+/// Partitions that are read concurrently.
 const BUCKETS_AT_ONCE: usize = 8;
 
 /// How far ahead a writer's clock may be.
 const AHEAD_MS: i64 = 2_000;
 
-/// How long a row may come again.
+/// How long a row may be read again.
 const AGAIN_MS: i64 = BACK_MS + AHEAD_MS;
 
 /// The feed of one process.
 pub(crate) struct Feed {
     session: Arc<Session>,
     teller: Teller,
-    /// Rows that have been heard of, with the time until which they may come again. A process hears of
-    /// its own as well: what it remembered just after a write may come from a replica that lags.
+    /// Rows already returned, with the time until which they may be read again. A process gets its own
+    /// changes, too: what it cached just after a write may come from a lagging replica.
     known: Mutex<HashMap<Uuid, i64>>,
-    /// When it was last read with success. A process that has hung, or could not reach the store, reads
-    /// from there on, however long ago that is.
+    /// The time of the last successful read. A process that hung, or could not reach the store, resumes
+    /// there, however long ago that is.
     read_ms: AtomicI64,
 }
 
-/// A row: its id, and the links that have changed.
+/// A row: its id, and the shorts of the changed links.
 type Row = (Uuid, Vec<String>);
 
 /// The partition of a time in milliseconds since 1970.
@@ -64,19 +64,19 @@ fn bucket_of(at: i64) -> i64 {
 }
 
 impl Feed {
-    /// The feed of this process. It is made within a runtime, which writes what is told.
+    /// Must be called within a runtime, on which the rows are written.
     pub(crate) fn new(session: Arc<Session>) -> Self {
         let read_ms = AtomicI64::new(Timestamp::now().as_millisecond());
         let teller = Teller::new(Arc::clone(&session));
         Self { session, teller, known: Mutex::default(), read_ms }
     }
 
-    /// Tells all processes that a link has changed.
+    /// Appends a change of a link.
     pub(crate) async fn tell(&self, short: &str) -> Result<(), Failure> {
         self.teller.tell(short).await
     }
 
-    /// The rows since a time, with some that are older.
+    /// Reads the rows since a time, and some older ones.
     async fn rows(&self, now: i64, since: i64) -> Result<Vec<Row>> {
         let since = since.max(now - KEPT_MS) - BACK_MS;
         let read = |bucket| async move {
@@ -95,7 +95,7 @@ impl ChangeFeed for Feed {
     async fn changed(&self) -> Result<Vec<Short>> {
         let now = Timestamp::now().as_millisecond();
         let rows = self.rows(now, self.read_ms.load(Ordering::Acquire).min(now)).await?;
-        // From here on nothing waits: what is known is told.
+        // No await from here on: a row that is marked as known is also returned.
         let mut known = self.known.lock();
         let new = rows.into_iter().filter(|(id, _)| known.insert(*id, now + AGAIN_MS).is_none());
         let changed = new.flat_map(|(_, shorts)| shorts).map(Short::stored).collect();

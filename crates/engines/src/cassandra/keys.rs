@@ -1,4 +1,4 @@
-//! API keys.
+//! The store of API keys.
 
 mod moving;
 
@@ -19,8 +19,8 @@ use super::{
     session::Session,
 };
 
-/// API keys in the cluster. A key is its row by name; the other two tables only lead there, are written
-/// first, and prove nothing.
+/// API keys in the cluster. The row by name is authoritative. The other two tables are indexes: they are
+/// written first, and a hit is checked against the row by name.
 pub(crate) struct CassandraKeys(pub(crate) Arc<Session>);
 
 #[derive(DeserializeRow)]
@@ -36,7 +36,7 @@ struct KeyRow {
 impl KeyStore for CassandraKeys {
     async fn add(&self, name: &str, digest: [u8; 32], at: Timestamp) -> Result<ApiKey> {
         let statements = &self.0.statements;
-        // Not negative, and spread: no counter is shared.
+        // Random and not negative: there is no shared counter.
         let id = (Uuid::new_v4().as_u64_pair().0 >> 1).cast_signed();
         statements.index_digest.run((&digest[..], name)).await?;
         statements.index_id.run((id, name)).await?;
@@ -44,7 +44,7 @@ impl KeyStore for CassandraKeys {
         match self.row(name).await? {
             Some(row) if row.digest == digest => row.key(),
             Some(_) => Err(Error::conflict("there is an API key of that name")),
-            None => Err(added.err().map_or_else(|| Error::internal("a key vanished"), Error::from)),
+            None => Err(added.err().map_or_else(|| Error::internal("key not added"), Error::from)),
         }
     }
 
@@ -75,7 +75,7 @@ impl KeyStore for CassandraKeys {
         match row {
             Some(row) if row.revoked_at.is_none() => Err(revoked
                 .err()
-                .map_or_else(|| Error::internal("a key was not revoked"), Error::from)),
+                .map_or_else(|| Error::internal("the API key was not revoked"), Error::from)),
             row => row.map(KeyRow::key).transpose(),
         }
     }

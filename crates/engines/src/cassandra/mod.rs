@@ -1,10 +1,10 @@
 //! Links, clicks and keys in Cassandra.
 //!
-//! Every row has one writer protocol, never two, because a lightweight transaction and a plain write on
-//! one row lose updates: links are written by lightweight transactions in claim mode and by plain writes
-//! with the minted time in replace mode; attempts, keys and settings by lightweight transactions alone.
-//! What is read is read at QUORUM, what is written is written at QUORUM, so that with three copies one
-//! node can go without a loss and without a refusal.
+//! Each row is written by one protocol only, because lightweight transactions and plain writes mixed on
+//! one row lose updates: links by lightweight transactions in claim mode and by plain writes with the
+//! minted timestamp in replace mode; idempotency keys, API keys and settings by lightweight transactions.
+//! Reads and writes are at QUORUM, so that with three replicas the loss of one node loses no data and
+//! refuses no request.
 
 mod attempts;
 mod breaker;
@@ -46,17 +46,17 @@ use self::{
 pub struct Cassandra(Arc<Session>);
 
 impl Cassandra {
-    /// Connects, and brings the schema up to date.
+    /// Connects, and migrates the schema.
     ///
     /// # Errors
     ///
-    /// [`lodge_domain::Error::Unavailable`] when the cluster cannot be used for a minute;
-    /// [`lodge_domain::Error::Internal`] when a newer Lodge has made its schema. The cause says why.
+    /// [`lodge_domain::Error::Unavailable`] when the cluster stays unusable for more than a minute;
+    /// [`lodge_domain::Error::Internal`] when its schema is of a newer Lodge. The cause says why.
     pub async fn connect(options: &Options) -> Result<Self> {
         Ok(Self(Arc::new(Session::connect(options).await?)))
     }
 
-    /// How many nodes the cluster has, as far as one of them knows; nothing is changed.
+    /// Returns the number of nodes that one node of the cluster reports. Changes nothing.
     ///
     /// # Errors
     ///
@@ -65,23 +65,23 @@ impl Cassandra {
         Box::pin(session::probe(options)).await
     }
 
-    /// Links, and what tells which of them other processes change.
+    /// The store of links, and the change feed of all processes.
     pub fn links(&self) -> (Arc<dyn LinkStore>, Arc<dyn ChangeFeed>) {
         let feed = Arc::new(Feed::new(Arc::clone(&self.0)));
         (Arc::new(CassandraLinks::new(Arc::clone(&self.0), Arc::clone(&feed))), feed)
     }
 
-    /// Clicks.
+    /// The store of clicks.
     pub fn clicks(&self) -> Arc<dyn ClickStore> {
         Arc::new(CassandraClicks::new(Arc::clone(&self.0)))
     }
 
-    /// API keys.
+    /// The store of API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(CassandraKeys(Arc::clone(&self.0)))
     }
 
-    /// The destination of a move into a deployment of this `mode`, and the way to read it back.
+    /// The destination of a move into a deployment of this `mode`, and the reader that verifies it.
     pub fn moving(&self, mode: Mode) -> (Arc<dyn Destination>, Arc<dyn ReadBack>) {
         let feed = Arc::new(Feed::new(Arc::clone(&self.0)));
         let links = CassandraLinks::new(Arc::clone(&self.0), feed);
@@ -89,37 +89,37 @@ impl Cassandra {
         (Arc::clone(&moving) as Arc<dyn Destination>, moving)
     }
 
-    /// Keeps the mode in which links are made here, once and for all.
+    /// Stores the mode of the deployment's links, which never changes.
     ///
     /// # Errors
     ///
-    /// [`lodge_domain::Error::Conflict`] if another one is kept; others when none can be.
+    /// [`lodge_domain::Error::Conflict`] if another mode is stored; others when none can be stored.
     pub async fn keep_mode(&self, mode: Mode) -> Result<()> {
         let kept = self.0.keep_first(session::MODE, mode.name().as_bytes()).await?;
         Mode::check_kept(mode, &kept)
     }
 
-    /// Keeps which store the accounts are in that own links here, once and for all: another store gives the
-    /// same numbers to other accounts.
+    /// Stores which store has the accounts that own links here, which never changes: another store gives
+    /// the same ids to other accounts.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if another one is kept.
+    /// [`Error::Conflict`] if another store is recorded.
     pub async fn keep_accounts(&self, store: [u8; 32]) -> Result<()> {
         if self.0.keep_first(session::ACCOUNTS, &store).await? == store {
             return Ok(());
         }
         Err(Error::conflict(
-            "the links here belong to accounts in another data folder, which have the same numbers; \
-             name the process that keeps those in accounts.servers, or give these links a keyspace of their own",
+            "the links in this keyspace belong to accounts of another data folder, which have the same ids; \
+             set accounts.servers to the process that has those accounts, or use another keyspace",
         ))
     }
 
-    /// The installation's secret: `fresh`, or the one that was kept first.
+    /// Returns the installation's secret: `fresh` if none was stored before.
     ///
     /// # Errors
     ///
-    /// When it can be neither kept nor read.
+    /// When it can be neither stored nor read.
     pub async fn secret(&self, fresh: [u8; 32]) -> Result<InstallationSecret> {
         self.0.secret(fresh).await.map(InstallationSecret::new)
     }

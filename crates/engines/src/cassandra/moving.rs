@@ -1,7 +1,7 @@
-//! The cluster as the destination of a move. What is put here is put as servers put it: links by the
-//! protocol of the deployment's mode, keys, outcomes and settings by lightweight transactions, clicks
-//! as the counts of one more process. So it does not matter whether servers run meanwhile, or come
-//! upon a transaction that a killed move has left half-done.
+//! The cluster as the destination of a move. A move writes as servers do: links by the protocol of the
+//! deployment's mode; keys, outcomes and settings by lightweight transactions; clicks as the counts of one
+//! more process. So servers may run meanwhile, and may meet a transaction that a killed move left
+//! unfinished.
 
 use std::{future, sync::Arc, time::Duration};
 
@@ -30,11 +30,11 @@ use super::{
     session::{SECRET, Session},
 };
 
-/// The setting that holds the record of a move.
+/// The setting that stores the checkpoint of a move.
 const RECORD: &str = "move";
 
-/// How often something is tried that the cluster cannot do at the moment, with pauses that double up
-/// to the longest: half a minute of them.
+/// Tries of an operation while the cluster is unavailable, with a backoff that doubles up to the longest
+/// pause: half a minute in total.
 const TRIES: u32 = 12;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ impl Moving {
         Ok(link.is_some() || !self.keys.stored().await?.is_empty())
     }
 
-    /// Adds an outcome, where there is none of its attempt.
+    /// Adds an outcome, unless there is one of the same idempotency key.
     async fn add_outcome(&self, stored: &StoredOutcome) -> Result<()> {
         let plan = text(&plan_of(&stored.outcome))?;
         let (outcome, attempt) = (text(&stored.outcome)?, &stored.attempt);
@@ -81,7 +81,7 @@ impl Destination for Moving {
         let secret = patiently(|| self.session.setting(SECRET)).await?;
         let secret = secret.map(|secret| <[u8; 32]>::try_from(secret).map(InstallationSecret::new));
         let secret =
-            secret.transpose().map_err(|_| Error::internal("a secret of another length"))?;
+            secret.transpose().map_err(|_| Error::internal("the secret is not 32 bytes"))?;
         let record = self.record().await?;
         let record = record.map(|record| serde_json::from_slice(&record)).transpose();
         let is_used = patiently(|| self.is_used()).await?;
@@ -109,7 +109,7 @@ impl Destination for Moving {
             if self.session.statements.change_setting.transact(values).await? {
                 return Ok(());
             }
-            Err(Error::unavailable("the record of the move was changed meanwhile"))
+            Err(Error::unavailable("another move changed the checkpoint meanwhile"))
         })
         .await
     }
@@ -157,8 +157,7 @@ impl ReadBack for Moving {
     }
 }
 
-/// A plan of the kind that comes to such an outcome. It is never carried out, because its outcome is
-/// there.
+/// A plan of the same kind as an outcome. It is never executed, because its outcome is stored.
 fn plan_of(outcome: &Outcome) -> Plan {
     match outcome {
         Outcome::Claims(_) => Plan::claim(Vec::new(), jiff::SignedDuration::ZERO),
@@ -171,7 +170,7 @@ fn text(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(Error::internal)
 }
 
-/// Tries again what cannot be done at the moment, a while later each time.
+/// Retries an operation with backoff while the cluster is unavailable.
 async fn patiently<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T, E>>,
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_done_at_the_moment_is_tried_again_and_a_defect_is_not() {
+    async fn an_unavailable_cluster_is_retried_and_an_internal_error_is_not() {
         let (done, tried) = failing(2, || Error::unavailable("busy")).await;
         assert_eq!((done.is_ok(), tried), (true, 3));
         let (done, tried) = failing(2, || Error::internal("broken")).await;

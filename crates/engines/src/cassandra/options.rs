@@ -1,21 +1,21 @@
-//! Where Cassandra is.
+//! Connection options of Cassandra.
 
 use secrecy::SecretString;
 
 use crate::Tls;
 
-/// Where the cluster is, and what of it is ours.
+/// How to reach the cluster, and which keyspace to use.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Nodes to begin with, as `host:port`; the others are learnt from them.
+    /// Contact points, as `host:port`; they report the other nodes.
     pub nodes: Vec<String>,
-    /// The keyspace, 1 to 48 letters, digits and underscores.
+    /// The keyspace: 1 to 48 letters, digits and underscores.
     pub keyspace: String,
-    /// Copies of each row, if the keyspace is yet to be made; 3 keep every promise.
+    /// Replication factor of the keyspace when it is created; every promise needs 3.
     pub copies: u8,
-    /// How to sign in, where the cluster asks for it.
+    /// The login; `None` if the cluster does not authenticate clients.
     pub login: Option<Login>,
-    /// Speak TLS; a node's certificate names its address.
+    /// TLS, with a certificate that names the node's address; `None` for plain connections.
     pub tls: Option<Tls>,
 }
 

@@ -1,4 +1,4 @@
-//! A statement that the cluster has prepared, and how it is run.
+//! Prepared statements.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use scylla::{
 
 use super::failure::Failure;
 
-/// A prepared statement, with the connection that it is run on.
+/// A prepared statement with its session.
 pub(crate) struct Prepared {
     session: Arc<Session>,
     statement: PreparedStatement,
 }
 
-/// A statement of a batch with what is bound to it.
+/// A statement of a batch with its bound values.
 pub(crate) type Bound = (BatchStatement, Box<dyn SerializeRow + Send + Sync>);
 
 impl Prepared {
@@ -29,7 +29,7 @@ impl Prepared {
         Self { session, statement }
     }
 
-    /// Returns the first row of what it reads.
+    /// Runs a query; returns the first row.
     pub(crate) async fn first<R>(&self, values: impl SerializeRow) -> Result<Option<R>, Failure>
     where
         R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata>,
@@ -38,7 +38,7 @@ impl Prepared {
         Ok(rows.maybe_first_row::<R>()?)
     }
 
-    /// Returns all rows of what it reads.
+    /// Runs a query; returns all rows.
     pub(crate) async fn all<R>(&self, values: impl SerializeRow) -> Result<Vec<R>, Failure>
     where
         R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata> + 'static,
@@ -46,7 +46,7 @@ impl Prepared {
         Ok(self.rows(values).await?.try_collect().await?)
     }
 
-    /// Returns the rows of what it reads, which are fetched page by page.
+    /// Runs a query; returns a stream of the rows, which are fetched page by page.
     pub(crate) async fn rows<R>(
         &self,
         values: impl SerializeRow,
@@ -58,24 +58,23 @@ impl Prepared {
         Ok(pages.rows_stream().map_err(Error::internal)?)
     }
 
-    /// Runs it, if its answer is of no interest.
+    /// Runs a statement; returns its raw result.
     pub(crate) async fn run(&self, values: impl SerializeRow) -> Result<QueryResult, Failure> {
         Ok(self.session.execute_unpaged(&self.statement, values).await?)
     }
 
-    /// Runs it as a lightweight transaction; whether its condition held.
+    /// Runs a lightweight transaction; returns whether it was applied.
     pub(crate) async fn transact(&self, values: impl SerializeRow) -> Result<bool, Failure> {
         is_applied(self.run(values).await?)
     }
 
-    /// Binds values to it, for a batch.
+    /// Binds values, for a batch.
     pub(crate) fn bind(&self, values: impl SerializeRow + Send + Sync + 'static) -> Bound {
         (self.statement.clone().into(), Box::new(values))
     }
 }
 
-/// What a lightweight transaction answers: `[applied]` comes first, and where it is false, what stood
-/// against it.
+/// Reads `[applied]`, the first column of a lightweight transaction's result.
 pub(crate) fn is_applied(result: QueryResult) -> Result<bool, Failure> {
     let rows = result.into_rows_result()?;
     let row = rows.maybe_first_row::<Row>()?;

@@ -1,4 +1,4 @@
-//! A link as a row of the table `links`.
+//! Rows of the table `links`.
 
 use jiff::Timestamp;
 use lodge_domain::{
@@ -17,11 +17,11 @@ use super::failure::Failure;
 pub(crate) const COLUMNS: &str = "short, id, target, redirect, version, key_version, owner, created_at, changed_at, \
     deleted_at, expires_at, clicks_max, clicks_used, exhausted_at, password, tags, writes";
 
-/// How many of its last writes a row remembers. A writer who does not know whether its write was done
-/// looks for it here, after others may have written, too.
+/// The number of latest write ids that a row stores. A writer whose outcome is unknown looks for its id
+/// there, even after other writes.
 const WRITES_KEPT: usize = 16;
 
-/// A row.
+/// A row of the table `links`.
 #[derive(Debug, Clone, PartialEq, Eq, SerializeRow, DeserializeRow)]
 pub(crate) struct LinkRow {
     pub(crate) short: String,
@@ -40,13 +40,12 @@ pub(crate) struct LinkRow {
     exhausted_at: Option<CqlTimestamp>,
     password: Option<String>,
     tags: Option<Vec<String>>,
-    /// The newest first.
+    /// Ids of the latest writes, newest first.
     pub(crate) writes: Option<Vec<Uuid>>,
 }
 
-/// A row that is written where none is. What is empty in it is left out: a null would be kept as a
-/// tombstone, and read again by every scan. Over another row it will not do, because there what is left
-/// out stays as it was.
+/// A row for an insert where no row is. Empty columns are unset: a null would be stored as a tombstone,
+/// which every scan reads. It must not overwrite a row, whose values would remain in unset columns.
 #[derive(SerializeRow)]
 pub(crate) struct FreshRow<'a> {
     short: &'a str,
@@ -69,7 +68,7 @@ pub(crate) struct FreshRow<'a> {
 }
 
 impl LinkRow {
-    /// The row of a link.
+    /// Returns the row of a link.
     pub(crate) fn of(link: &Link) -> Self {
         let limit = link.click_limit;
         let tags = link.tags.as_slice();
@@ -94,7 +93,7 @@ impl LinkRow {
         }
     }
 
-    /// The same, for where no row is.
+    /// Returns the same row for an insert where no row is.
     pub(crate) fn fresh(&self) -> FreshRow<'_> {
         FreshRow {
             short: &self.short,
@@ -117,7 +116,7 @@ impl LinkRow {
         }
     }
 
-    /// The same, written by `write` over `was`.
+    /// Returns the same row, written by `write` over `was`.
     pub(crate) fn written(mut self, write: Uuid, was: Option<&Self>) -> Self {
         let earlier = was.and_then(|was| was.writes.as_deref()).unwrap_or_default();
         self.writes =
@@ -125,12 +124,12 @@ impl LinkRow {
         self
     }
 
-    /// Whether `write` is among the last ones.
+    /// Whether `write` is among the latest writes.
     pub(crate) fn has(&self, write: Uuid) -> bool {
         self.writes.as_ref().is_some_and(|writes| writes.contains(&write))
     }
 
-    /// The link in it.
+    /// Returns the link of the row.
     pub(crate) fn link(self) -> Result<Link, Failure> {
         let unreadable = |what: &dyn std::fmt::Display| Failure::unreadable("links", what);
         let time = |at: CqlTimestamp| instant("links", at);
@@ -195,7 +194,7 @@ mod tests {
         }
     }
 
-    /// How many nulls are bound, and how many columns are left out.
+    /// Returns the number of nulls and the number of unset columns.
     fn nulls_and_unset(row: &impl SerializeRow) -> (usize, usize) {
         let table = TableSpec::borrowed("lodge", "links");
         let column = |name| ColumnSpec::borrowed(name, column_type(name), table.clone());
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_where_none_is_leaves_out_what_another_writes_over() {
+    fn an_inserted_row_leaves_unset_what_an_update_sets_to_null() {
         let row = LinkRow::of(&link(&fresh("row"))).written(Uuid::nil(), None);
         assert_eq!(nulls_and_unset(&row), (8, 0));
         assert_eq!(nulls_and_unset(&row.fresh()), (0, 8));

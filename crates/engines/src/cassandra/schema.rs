@@ -1,4 +1,4 @@
-//! The schema and its versions.
+//! Migrations of the schema.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,7 @@ use uuid::Uuid;
 
 use super::{failure::Failure, options::Options, prepared::is_applied};
 
-/// The tables that bring a keyspace from each version to the next. In a statement `@` stands before
-/// every table, for the keyspace.
+/// The tables that each version adds. In a statement `@` before a table stands for the keyspace.
 const MIGRATIONS: [&[&str]; 1] = [&[
     "links (short text PRIMARY KEY, id uuid, target text, redirect int, version bigint, key_version int, \
      owner bigint, created_at timestamp, changed_at timestamp, deleted_at timestamp, expires_at timestamp, \
@@ -38,20 +37,20 @@ const MIGRATIONS: [&[&str]; 1] = [&[
     "settings (name text PRIMARY KEY, value blob)",
 ]];
 
-/// What ids of tables are derived in.
+/// The UUID namespace of table ids.
 const TABLES: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0001);
 
-/// Seconds after which the lock of somebody who died is free.
+/// Seconds after which the lock of a process that died is free.
 const LOCK_SECONDS: u32 = 30;
 
-/// How long one step may take: tables are made one by one, and a busy machine needs seconds for each.
+/// Timeout of one statement: a busy machine needs seconds to create a table.
 const STEP: Duration = Duration::from_secs(30);
 
-/// Creates the keyspace, and brings it to this Lodge's version; of processes that start together, one
+/// Creates the keyspace, and migrates it to this Lodge's version; of processes that start together, one
 /// does so and the others wait.
 ///
-/// `holder` is who asks for the lock: the same in every try of one process, so that it has what an
-/// earlier try was given without hearing of it.
+/// `holder` identifies the owner of the lock: it is the same in every try of one process, so that a try
+/// owns a lock that an earlier one got without receiving the answer.
 pub(crate) async fn migrate(session: &Session, options: &Options, holder: Uuid) -> Result<()> {
     let migration = Migration { session, keyspace: &options.keyspace, holder };
     let (keyspace, copies) = (&options.keyspace, options.copies);
@@ -61,8 +60,8 @@ pub(crate) async fn migrate(session: &Session, options: &Options, holder: Uuid) 
              {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
         ))
         .await?;
-    // With an id that follows from its name, because two that are made at once would get two, and
-    // never agree.
+    // The id is derived from the name: a table created twice at once would get two ids, on which the
+    // nodes never agree.
     let id = Uuid::new_v5(&TABLES, keyspace.as_bytes());
     migration
         .run(&format!(
@@ -76,7 +75,7 @@ pub(crate) async fn migrate(session: &Session, options: &Options, holder: Uuid) 
     let deadline = Instant::now() + Duration::from_secs(2 * u64::from(LOCK_SECONDS));
     while !migration.lock().await? {
         if Instant::now() > deadline {
-            return Err(Error::unavailable("another process holds the schema's lock"));
+            return Err(Error::unavailable("another process is migrating the Cassandra schema"));
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
@@ -97,16 +96,16 @@ impl Migration<'_> {
         let version = self.version().await?;
         let Some(missing) = MIGRATIONS.get(version..) else {
             return Err(Error::internal(format!(
-                "the keyspace was made by a newer Lodge (its schema is {version}, this one knows {})",
+                "the keyspace has schema version {version}, made by a newer Lodge; this one supports up to {}",
                 MIGRATIONS.len()
             )));
         };
         for (tables, next) in missing.iter().zip(version + 1..) {
             for table in *tables {
                 if !self.lock().await? {
-                    return Err(Error::unavailable("the schema's lock was lost"));
+                    return Err(Error::unavailable("the lock of the schema was lost"));
                 }
-                // One that broke off may have made some of them.
+                // An interrupted migration may have created some tables.
                 self.run(&format!("CREATE TABLE IF NOT EXISTS @{table}")).await?;
             }
             let note = if next == 1 {
@@ -134,7 +133,7 @@ impl Migration<'_> {
         Ok(usize::try_from(version).unwrap_or(0))
     }
 
-    /// Takes the lock, or keeps it for longer.
+    /// Takes the lock, or extends it.
     async fn lock(&self) -> Result<bool> {
         let holder = self.holder;
         let keep = format!(

@@ -1,4 +1,4 @@
-//! The connection to the cluster.
+//! The session with the cluster.
 
 use std::{
     sync::Arc,
@@ -22,43 +22,42 @@ use super::{
 };
 use crate::Tls;
 
-/// How long a connection may take to come about.
+/// Timeout of connecting.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// How long a cluster that cannot be used yet is waited for, and how long between two tries.
+/// How long to wait for a cluster that is not usable yet, and the pause between two tries.
 const PATIENCE: Duration = Duration::from_secs(80);
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often a connection is felt for its pulse, and how long one may be without: a node that hangs
-/// takes connections and answers nothing.
+/// Interval and timeout of keepalives: a hung node accepts connections and answers nothing.
 const PULSE: Duration = Duration::from_secs(1);
 
-/// How soon a node answers that is well, even on a busy machine.
+/// How soon a healthy node answers, even on a busy machine.
 const SOON: Duration = Duration::from_millis(150);
 
-/// The setting that holds the installation's secret.
+/// The setting of the installation's secret.
 pub(crate) const SECRET: &str = "secret";
 
-/// The setting that holds the mode in which links are made.
+/// The setting of the links' mode.
 pub(crate) const MODE: &str = "mode";
-/// The setting that names the store of the accounts that own links.
+/// The setting that identifies the store of the accounts that own links.
 pub(crate) const ACCOUNTS: &str = "accounts";
 
-/// A connection with its statements.
+/// A session of the driver with its prepared statements.
 pub(crate) struct Session {
     session: Arc<session::Session>,
     pub(crate) statements: Statements,
 }
 
 impl Session {
-    /// Connects, and brings the schema up to date. Nodes that start together with this process refuse
-    /// some of it at first, until they agree on the schema.
+    /// Connects, and migrates the schema. Nodes that start together with this process refuse some
+    /// statements at first, until they agree on the schema.
     pub(crate) async fn connect(options: &Options) -> Result<Self> {
         let (deadline, holder) = (Instant::now() + PATIENCE, Uuid::new_v4());
         loop {
             match Box::pin(Self::try_connect(options, holder)).await {
                 Err(Error::Unavailable { cause, .. }) if Instant::now() < deadline => {
-                    tracing::warn!(error = %cause, "Cassandra cannot be used yet; it is tried again");
+                    tracing::warn!(error = %cause, "Cassandra is not usable yet; trying again");
                     tokio::time::sleep(PAUSE).await;
                 }
                 done => return done,
@@ -73,38 +72,37 @@ impl Session {
         Ok(Self { session, statements })
     }
 
-    /// Runs plain writes with one partition key as one write: a node has to do with them once, and not
-    /// once for each.
+    /// Runs plain writes of one partition as one batch, which a node handles like a single write.
     pub(crate) async fn batch(&self, writes: Vec<Bound>) -> Result<(), Failure> {
         let (statements, values): (Vec<_>, Vec<_>) = writes.into_iter().unzip();
         self.session.batch(&batch_of_writes(statements), values).await?;
         Ok(())
     }
 
-    /// What is kept under a name for the whole installation.
+    /// Reads a setting of the whole installation.
     pub(crate) async fn setting(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
         let row: Option<(Vec<u8>,)> = self.statements.setting.first((name,)).await?;
         Ok(row.map(|(value,)| value))
     }
 
-    /// The installation's secret: `fresh`, or the one that was kept first.
+    /// Returns the installation's secret: `fresh` if none was stored before.
     pub(crate) async fn secret(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
         let value = self.keep_first(SECRET, &fresh).await?;
         value.try_into().map_err(|_| Error::internal("the installation's secret is not 32 bytes"))
     }
 
-    /// Keeps a value under a name for the whole installation, unless one is kept; the one that is.
+    /// Stores a setting of the whole installation, unless it is set; returns the stored value.
     pub(crate) async fn keep_first(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
-        // Whether it was done is read from what is there.
+        // The read below settles an unknown outcome.
         let kept = self.statements.add_setting.transact((name, value)).await;
         match self.setting(name).await? {
             Some(value) => Ok(value),
-            None => Err(kept.err().map_or_else(|| Error::internal("not kept"), Error::from)),
+            None => Err(kept.err().map_or_else(|| Error::internal("not stored"), Error::from)),
         }
     }
 }
 
-/// How many nodes the cluster has, as far as one of them knows; nothing is changed.
+/// Returns the number of nodes that one node of the cluster reports. Changes nothing.
 pub(crate) async fn probe(options: &Options) -> Result<usize> {
     Ok(open(options).await?.get_cluster_state().get_nodes_info().len())
 }
@@ -123,10 +121,10 @@ async fn open(options: &Options) -> Result<session::Session> {
     builder.build().await.map_err(Error::unavailable)
 }
 
-/// A node that does not answer soon is not waited for alone: another is asked as well, unless what is
-/// asked must not be done twice.
+/// Speculative execution: if a node does not answer soon, an idempotent statement is sent to another node,
+/// too.
 fn profile() -> ExecutionProfile {
-    // One more and no others: a cluster that is slow because it is busy is not to be asked three times.
+    // One retry only: a cluster that is slow because it is busy must not get each statement three times.
     let policy = SimpleSpeculativeExecutionPolicy { max_retry_count: 1, retry_interval: SOON };
     ExecutionProfile::builder().speculative_execution_policy(Some(Arc::new(policy))).build()
 }

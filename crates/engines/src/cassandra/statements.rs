@@ -1,4 +1,4 @@
-//! The statements, prepared once.
+//! The statements, prepared once per session.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,39 +13,39 @@ use scylla::{
 
 use super::{prepared::Prepared, row::COLUMNS};
 
-/// How long a read may take.
+/// Timeout of a read.
 const READ: Duration = Duration::from_secs(2);
 
-/// How long it may take to find a link, before what is remembered will do; and how long the one may take
-/// who is asked for that, so that all of it is done before a balancer asks another process.
+/// Timeout of a link's lookup, after which a stale copy may be served; and of a read of such a copy at
+/// ONE. Both together end before a balancer retries on another process.
 const FIND: Duration = Duration::from_secs(1);
 const ANYWHERE: Duration = Duration::from_millis(200);
 
-/// How long a read may take that is no use when it is late.
+/// Timeout of a poll, whose late answer is of no use.
 const POLL: Duration = Duration::from_millis(400);
 
-/// How long a write may take.
+/// Timeout of a write.
 const WRITE: Duration = Duration::from_secs(3);
 
-/// How long a lightweight transaction may take, and the read that settles one. Past it another node is
-/// asked what came of it: that is sooner than until a node that hangs is known to.
+/// Timeout of a lightweight transaction, and of the serial read that settles one. Past it another node is
+/// read for the outcome, which is sooner than a hung node is detected.
 const TRANSACTION: Duration = Duration::from_secs(2);
 
-/// Rows that are fetched in one go.
+/// Rows of a page.
 const PAGE: i32 = 500;
 
-/// Seconds after which an attempt's row goes by itself: twice as long as it counts.
+/// TTL in seconds of an idempotency key's row: twice as long as the key is valid.
 const ATTEMPT_SECONDS: i64 = 2 * lodge_domain::once::KEPT_SECONDS;
 
 macro_rules! statements {
     ($($name:ident: $kind:ident $text:expr;)+) => {
-        /// Every statement.
+        /// All prepared statements.
         pub(crate) struct Statements {
             $(pub(crate) $name: Prepared,)+
         }
 
         impl Statements {
-            /// Has the cluster prepare them; `@` stands before every table.
+            /// Prepares them; `@` before a table stands for the keyspace.
             pub(crate) async fn prepare(session: &Arc<Session>, keyspace: &str) -> Result<Self> {
                 let whole = |text: &str| text.replace('@', &format!("\"{keyspace}\"."));
                 Ok(Self { $($name: prepare(session, Kind::$kind, &whole(&$text)).await?,)+ })
@@ -54,19 +54,19 @@ macro_rules! statements {
     };
 }
 
-/// What a statement does, and so with which consistency and deadline.
+/// The kind of a statement, which gives its consistency and timeout.
 enum Kind {
-    /// Reads, at QUORUM.
+    /// A read at QUORUM.
     Read,
-    /// Reads what somebody waits for, at QUORUM.
+    /// A lookup at QUORUM that a redirect waits for.
     Find,
-    /// Reads at QUORUM, again and again: a late answer is of no use.
+    /// A periodic read at QUORUM.
     Poll,
-    /// Reads what any one node has.
+    /// A read at ONE.
     Anywhere,
-    /// Reads what the last lightweight transaction left, and ends one that is under way.
+    /// A read at SERIAL, which finishes a lightweight transaction in flight.
     Serial,
-    /// Writes, at QUORUM; the same again changes nothing.
+    /// An idempotent write at QUORUM.
     Write,
     /// A lightweight transaction.
     Transaction,
@@ -131,7 +131,7 @@ statements! {
 }
 
 impl Kind {
-    /// Its consistency, its deadline, and whether it may be sent twice without harm.
+    /// Returns the consistency, the timeout, and whether the statement is idempotent.
     fn terms(self) -> (Consistency, Duration, bool) {
         match self {
             Self::Read => (Consistency::Quorum, READ, true),
@@ -152,16 +152,16 @@ async fn prepare(session: &Arc<Session>, kind: Kind, text: &str) -> Result<Prepa
     statement.set_consistency(consistency);
     statement.set_serial_consistency(Some(SerialConsistency::Serial));
     statement.set_request_timeout(Some(deadline));
-    // Only what may be sent twice without harm does the driver send again elsewhere.
+    // The driver retries only idempotent statements on another node.
     statement.set_is_idempotent(repeatable);
     Ok(Prepared::new(Arc::clone(session), statement))
 }
 
-/// Writes that are sent as one, on the terms of each. What a batch is sent on is set on the batch: the
-/// terms of its statements count for nothing in it.
+/// A batch of writes, with the settings of a single one: the driver ignores the settings of a batch's
+/// statements.
 pub(crate) fn batch_of_writes(writes: Vec<BatchStatement>) -> Batch {
     let (consistency, deadline, repeatable) = Kind::Write.terms();
-    // Not logged: the log is for batches of several partitions.
+    // Unlogged: the log is for batches over several partitions.
     let mut batch = Batch::new_with_statements(BatchType::Unlogged, writes);
     batch.set_consistency(consistency);
     batch.set_serial_consistency(Some(SerialConsistency::Serial));
@@ -170,12 +170,12 @@ pub(crate) fn batch_of_writes(writes: Vec<BatchStatement>) -> Batch {
     batch
 }
 
-/// A mark for each column.
+/// Returns a bind marker for each column.
 fn marks(columns: &str) -> String {
     columns.split(',').map(|_| "?").collect::<Vec<_>>().join(", ")
 }
 
-/// An assignment for each column but the key.
+/// Returns an assignment for each column except the key.
 fn assignments(columns: &str) -> String {
     let columns = columns.split(',').map(str::trim).filter(|column| *column != "short");
     columns.map(|column| format!("{column} = ?")).collect::<Vec<_>>().join(", ")

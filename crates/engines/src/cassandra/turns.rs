@@ -1,5 +1,5 @@
-//! Turns: one lightweight transaction at a time on a row, within this process. Transactions that meet
-//! on a row make each other start over; a queue here is cheaper than a contest there.
+//! A keyed mutex: one lightweight transaction at a time on a row, within this process. Concurrent
+//! transactions on a row make each other retry; a queue here is cheaper than that contention.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -12,13 +12,13 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a turn may be waited for.
+/// Timeout of waiting for the lock of a row.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Queues; rows share one by their hash.
+/// The number of mutexes, which rows share by hash.
 const QUEUES: usize = 1024;
 
-/// Who is to write which row.
+/// Mutexes by the hash of a row's key.
 pub(crate) struct Turns {
     queues: Box<[Mutex<()>]>,
     hasher: RandomState,
@@ -30,14 +30,14 @@ impl Turns {
         Self { queues, hasher: RandomState::new() }
     }
 
-    /// Waits for the turn to write the row of `key`.
+    /// Locks the row of `key`.
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] when it does not come in some seconds.
+    /// [`Error::Unavailable`] when the lock is not free within [`PATIENCE`].
     pub(crate) async fn of(&self, key: &[u8]) -> Result<MutexGuard<'_, ()>> {
         let place = self.hasher.hash_one(key) % self.queues.len() as u64;
         let queue = self.queues[usize::try_from(place).unwrap_or_default()].lock();
-        timeout(PATIENCE, queue).await.map_err(|_| Error::unavailable("too many write this row"))
+        timeout(PATIENCE, queue).await.map_err(|_| Error::unavailable("the row's lock timed out"))
     }
 }

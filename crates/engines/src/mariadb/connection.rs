@@ -1,4 +1,4 @@
-//! A thread's own connection, which is replaced when it breaks.
+//! A thread's connection, which is replaced when it breaks.
 
 use std::{
     sync::Arc,
@@ -13,19 +13,19 @@ use super::{
     tx::Link,
 };
 
-/// How often a transaction is run that the server gives up in favour of another one.
+/// Runs of a transaction that the server rolls back for a deadlock or a lock timeout.
 const TRIES: u32 = 4;
 
-/// Between two attempts to connect; meanwhile requests are refused.
+/// Backoff between two tries to connect; meanwhile requests are refused.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// How transactions begin.
+/// Begins a transaction that writes.
 const BEGIN: &str = "BEGIN";
-/// One in which no statement sees what is committed after it began, on a connection for reading.
+/// Begins a transaction whose statements all read one snapshot, on a connection for reading.
 const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
-/// A connection, or the way to a new one.
+/// A connection that is opened when needed.
 pub(super) struct Connection {
     servers: Arc<Servers>,
     of_use: Use,
@@ -35,12 +35,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// One that is opened when it is first used.
+    /// A connection that is opened when it is first used.
     pub(super) fn new(servers: Arc<Servers>, of_use: Use) -> Self {
         Self { servers, of_use, link: None, not_before: None, pause: PAUSE_MIN }
     }
 
-    /// Runs `work` in a transaction, again if the server gives that up in favour of another one.
+    /// Runs `work` in a transaction, again if the server rolls it back for a deadlock.
     pub(super) fn write<T>(
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
@@ -48,7 +48,7 @@ impl Connection {
         for _ in 1..TRIES {
             match self.transaction(BEGIN, work) {
                 Err(Failure::Deadlock(cause)) => {
-                    tracing::debug!(%cause, "a transaction runs again");
+                    tracing::debug!(%cause, "a transaction is retried after a lock conflict");
                 }
                 outcome => return Ok(outcome?),
             }
@@ -56,8 +56,8 @@ impl Connection {
         Ok(self.transaction(BEGIN, work)?)
     }
 
-    /// Runs `work`, of which each statement sees what was committed before it; once more if the
-    /// connection turns out to be broken.
+    /// Runs `work` without a transaction: each statement sees what was committed before it. Runs it once
+    /// more if the connection turns out to be broken.
     pub(super) fn read<T>(
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
@@ -75,7 +75,7 @@ impl Connection {
         Ok(outcome?)
     }
 
-    /// Runs `work`, all of which reads the same moment; once more if the connection turns out to be broken.
+    /// Runs `work` on one snapshot, once more if the connection turns out to be broken.
     pub(super) fn snapshot<T>(
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
@@ -85,14 +85,14 @@ impl Connection {
         Ok(if is_lost { self.transaction(SNAPSHOT, work) } else { outcome }?)
     }
 
-    /// If `work` panics, the connection goes, and with it the transaction.
+    /// If `work` panics, the connection is dropped, which rolls the transaction back.
     fn transaction<T>(
         &mut self,
         begin: &str,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let mut link = self.begin(begin)?;
-        // Where the answer to COMMIT is lost, it is not known whether it was done.
+        // If the answer to COMMIT is lost, the outcome is unknown.
         let outcome = work(&mut link).and_then(|done| link.run("COMMIT").map(|()| done));
         if !link.is_lost() && (outcome.is_ok() || link.run("ROLLBACK").is_ok()) {
             self.link = Some(link);
@@ -106,7 +106,7 @@ impl Connection {
         {
             return Ok(link);
         }
-        // None was open, or the server ended it while it was idle, and nothing has run.
+        // No connection was open, or the server closed it while it was idle; nothing has run.
         let mut link = self.open()?;
         link.run(begin)?;
         Ok(link)

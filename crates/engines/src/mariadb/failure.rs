@@ -1,9 +1,9 @@
-//! What a failed statement means.
+//! Errors of the driver, mapped to [`Failure`].
 
 use lodge_domain::Error;
 use lodge_sql::Failure;
 
-/// Error numbers of the server, as its manual lists them.
+/// Error numbers of the MariaDB manual.
 mod code {
     pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
     pub(super) const DISK_FULL: u16 = 1021;
@@ -21,19 +21,19 @@ mod code {
     pub(super) const STATEMENT_TIME: u16 = 1969;
 }
 
-/// Whether an inserted row's unique key is taken.
+/// Whether a row with the same unique key exists.
 pub(super) fn is_duplicate(error: &mysql::Error) -> bool {
     number(error) == Some(code::DUPLICATE)
 }
 
-/// Whether the connection is of no more use: it broke, or its server serves no writes any more.
+/// Whether the connection must be replaced: it broke, or its server no longer serves writes.
 pub(super) fn is_lost(error: &mysql::Error) -> bool {
     number(error).is_none_or(|number| {
         matches!(number, code::NODE_NOT_READY | code::SHUTDOWN | code::READ_ONLY | code::KILLED)
     })
 }
 
-/// What a piece of work is told.
+/// Maps an error of the driver to the failure that a transaction returns.
 pub(super) fn failure(error: mysql::Error) -> Failure {
     match number(&error) {
         Some(code::DEADLOCK | code::LOCK_WAIT | code::RECORD_CHANGED) => {
@@ -56,7 +56,7 @@ pub(super) fn failure(error: mysql::Error) -> Failure {
     }
 }
 
-/// The server's number of an error, if the server answered.
+/// The server's error number; `None` if the server did not answer.
 fn number(error: &mysql::Error) -> Option<u16> {
     if let mysql::Error::MySqlError(error) = error { Some(error.code) } else { None }
 }

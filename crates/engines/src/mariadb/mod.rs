@@ -1,7 +1,7 @@
 //! Accounts, API keys, gates and passes in MariaDB.
 //!
-//! Threads own a connection each: some write, some look up, some read many rows, so that none of these
-//! waits for another kind. A transaction that the server gives up in favour of another one runs again.
+//! Each thread owns a connection. There are separate pools for writes, for lookups and for scans, so that
+//! none waits for another. A transaction that the server rolls back for a deadlock is run again.
 
 mod connection;
 mod failure;
@@ -39,17 +39,17 @@ struct Pools {
     readers: Workers<Connection>,
     scanners: Workers<Connection>,
     options: Options,
-    /// The identity of the accounts' feed.
+    /// The id of the accounts' change feed.
     feed: Uuid,
 }
 
 impl MariaDb {
-    /// Connects, and brings the schema up to date.
+    /// Connects, and migrates the schema.
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] when no server answers; [`Error::Internal`] when a newer Lodge has made the
-    /// schema. The cause says why.
+    /// [`Error::Unavailable`] when no server answers; [`Error::Internal`] when the schema is of a newer
+    /// Lodge. The cause says why.
     pub async fn connect(options: Options) -> Result<Self> {
         let servers = Servers::new(options.clone())?;
         let of_migration = Arc::clone(&servers);
@@ -70,38 +70,38 @@ impl MariaDb {
         Ok(Self(Arc::new(Pools { writers, readers, scanners, options, feed: kept })))
     }
 
-    /// Accounts.
+    /// The store of accounts.
     pub fn accounts(&self) -> Arc<dyn AccountStore> {
         Arc::new(SqlAccounts(Arc::new(self.clone())))
     }
 
-    /// Sessions of the same accounts.
+    /// The store of sessions.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
         Arc::new(SqlSessions::new(Arc::new(self.clone()), self.0.feed))
     }
 
-    /// Identities of the same accounts.
+    /// The store of identities at OpenID Connect and OAuth providers.
     pub fn identities(&self) -> Arc<dyn IdentityStore> {
         Arc::new(SqlIdentities(Arc::new(self.clone())))
     }
 
-    /// API keys.
+    /// The store of API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqlKeys::new(Arc::new(self.clone()), KeyTable::ApiKeys))
     }
 
-    /// Who sends rides.
+    /// The store of gates, which send rides.
     pub fn gates(&self) -> Arc<dyn GateStore> {
         Arc::new(SqlGates(Arc::new(self.clone())))
     }
 
-    /// Whose skiers' numbers are.
+    /// The store of passes, which assign skiers' numbers to accounts.
     pub fn passes(&self) -> Arc<dyn PassStore> {
         Arc::new(SqlPasses(Arc::new(self.clone())))
     }
 
-    /// Takes no more requests, finishes those that wait, and closes the connections; blocks, and is
-    /// false if that takes too long.
+    /// Refuses new requests, finishes the waiting ones, and closes the connections. Blocks; returns false
+    /// if that takes longer than [`Options::close_wait`].
     pub fn close(&self) -> bool {
         let deadline = Instant::now() + self.0.options.close_wait;
         let pools = [&self.0.writers, &self.0.readers, &self.0.scanners];
@@ -144,9 +144,9 @@ const fn text(sql: &'static str) -> Statement {
     Statement { sqlite: sql, mariadb: sql }
 }
 
-/// The identity of the accounts' feed, drawn when there is none yet.
+/// Returns the id of the accounts' change feed, which is drawn at random the first time.
 fn kept_feed(tx: &mut dyn Tx) -> Result<Uuid, Failure> {
     tx.insert(&KEEP_FEED, &[Value::Bytes(Uuid::new_v4().as_bytes())])?;
     let kept = tx.one(&FEED, &[], |row| row.get(0))?;
-    kept.ok_or_else(|| Error::internal("the feed's identity is not kept").into())
+    kept.ok_or_else(|| Error::internal("table meta has no accounts_feed").into())
 }

@@ -1,4 +1,4 @@
-//! Where MariaDB is, and how it is spoken to.
+//! Connection options of MariaDB.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,47 +9,46 @@ use tempfile::NamedTempFile;
 
 use crate::Tls;
 
-/// Statements that a connection keeps prepared.
+/// Size of a connection's cache of prepared statements.
 const PREPARED_MAX: usize = 256;
 
-/// How much longer than the server's own limit an answer is waited for.
+/// How much longer than the server's own limit the client waits for an answer.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Where the servers are, and what of them is ours.
+/// How to reach the servers, and which database to use.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The servers, as `host:port`; the first that answers is used.
+    /// The servers, as `host:port`; the first one that answers is used.
     pub nodes: Vec<String>,
-    /// The database, which is there and empty, or made by Lodge.
+    /// The database: it must exist, and be empty or created by Lodge.
     pub database: String,
-    /// The user; it may create tables.
+    /// The user, which needs the right to create tables.
     pub username: String,
     /// The user's password.
     pub password: SecretString,
-    /// Speak TLS; a server's certificate names its address.
+    /// TLS, with a certificate that names the server's address; `None` for a plain connection.
     pub tls: Option<Tls>,
-    /// Connections that write. Commits that wait at once share an fsync. Default 16.
+    /// Connections that write. Concurrent commits share an fsync. Default 16.
     pub writers: usize,
-    /// Connections that read by a key. Default 8.
+    /// Connections for lookups by key. Default 8.
     pub readers: usize,
-    /// Connections that read many rows. Default 2.
+    /// Connections for reads of many rows. Default 2.
     pub scanners: usize,
-    /// Requests of each app that may wait for connections of each of these kinds; past it they are
-    /// refused. Default 4096.
+    /// Requests of each app that may wait for each of the three pools; further ones are refused.
+    /// Default 4096.
     pub queue_per_app: usize,
-    /// How long a connection may take to come about. Default 1 s.
+    /// Timeout of connecting. Default 1 s.
     pub connect_wait: Duration,
-    /// How long a statement may take. Default 5 s.
+    /// Timeout of a statement. Default 5 s.
     pub statement_wait: Duration,
-    /// How long a statement may wait for a lock, in whole seconds, before its transaction runs again.
-    /// Default 1 s.
+    /// Lock wait timeout in whole seconds, after which the transaction runs again. Default 1 s.
     pub lock_wait: Duration,
-    /// How long closing may take. Default 20 s.
+    /// Timeout of closing. Default 20 s.
     pub close_wait: Duration,
 }
 
 impl Options {
-    /// The defaults, for a database on these servers.
+    /// Returns the defaults for a database on these servers.
     pub fn new(
         nodes: Vec<String>,
         database: impl Into<String>,
@@ -81,18 +80,18 @@ pub(super) enum Use {
     Write,
     /// Statements that only read.
     Read,
-    /// Statements that make tables, which may take long.
+    /// Migrations, whose statements may take long.
     Migrate,
 }
 
-/// How long a statement may take that makes a table.
+/// Timeout of a statement of a migration.
 const MIGRATE: Duration = Duration::from_mins(1);
 
-/// How the servers are connected to.
+/// Connects to the servers.
 pub(super) struct Servers {
     nodes: Vec<(String, u16)>,
     options: Options,
-    /// The certificates that are trusted: the driver reads them from a file, for every connection.
+    /// The trusted certificates, which the driver reads from a file for every connection.
     authorities: Option<NamedTempFile>,
 }
 
@@ -103,7 +102,7 @@ impl Servers {
         Ok(Arc::new(Self { nodes, options, authorities }))
     }
 
-    /// Connects to the first that answers.
+    /// Connects to the first server that answers.
     pub(super) fn connect(&self, of_use: Use) -> mysql::Result<mysql::Conn> {
         let mut failed = mysql::Error::server_disconnected();
         for (host, port) in &self.nodes {
@@ -127,7 +126,7 @@ impl Servers {
             .db_name(Some(&options.database))
             .prefer_socket(false)
             .ssl_opts(trusted.map(|file| SslOpts::default().with_root_cert_path(Some(file))))
-            // A change says how many rows it matched, not how many it made different.
+            // UPDATE returns the number of matched rows, not of changed ones.
             .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
             .stmt_cache_size(Some(PREPARED_MAX))
             .tcp_connect_timeout(Some(options.connect_wait))
@@ -136,8 +135,8 @@ impl Servers {
             .init(vec![self.session(of_use, statement_wait)])
     }
 
-    /// What the server is told first on each connection. It rolls back for a client that has gone away
-    /// without a word, which would keep its locks.
+    /// The statement that sets up each connection. With the idle timeout the server rolls back the
+    /// transaction of a client that vanished, which would keep its locks otherwise.
     fn session(&self, of_use: Use, statement_wait: Duration) -> String {
         format!(
             "SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin, \
@@ -145,7 +144,7 @@ impl Servers {
              tx_isolation = '{}', tx_read_only = {}, autocommit = 1, \
              innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, max_statement_time = {}, \
              idle_transaction_timeout = {IDLE_TRANSACTION_SECONDS}",
-            // A transaction that only reads is there to see one moment.
+            // A transaction that only reads needs one snapshot.
             if of_use == Use::Read { "REPEATABLE-READ" } else { "READ-COMMITTED" },
             u8::from(of_use == Use::Read),
             self.options.lock_wait.as_secs().max(1),
@@ -155,10 +154,10 @@ impl Servers {
     }
 }
 
-/// Seconds for which a transaction may wait for its client.
+/// Seconds after which the server rolls back a transaction whose client is idle.
 const IDLE_TRANSACTION_SECONDS: u32 = 5;
 
-/// Takes `host:port`; an IPv6 host stands in brackets.
+/// Parses `host:port`; an IPv6 host is in brackets.
 fn parse(node: &str) -> Result<(String, u16)> {
     let refused = || Error::invalid("mariadb.nodes", "must be host:port");
     let (host, port) = node.rsplit_once(':').ok_or_else(refused)?;

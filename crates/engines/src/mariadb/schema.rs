@@ -1,4 +1,4 @@
-//! The schema and its versions.
+//! Migrations of the schema.
 
 use std::{
     thread,
@@ -12,22 +12,21 @@ use uuid::Uuid;
 
 use super::failure::{failure, is_duplicate};
 
-/// The statements that bring a database from each version to the next. Each statement is committed by
-/// itself, so each can run again.
+/// The migration from each version to the next. Each statement commits by itself, so each is repeatable.
 const MIGRATIONS: [&str; 2] = [
     include_str!("migrations/0001_accounts.sql"),
     include_str!("migrations/0002_gates_and_passes.sql"),
 ];
 
-/// Seconds after which the claim of a process that died is free.
+/// Seconds after which the migration lock of a process that died is free.
 const CLAIM_SECONDS: u32 = 30;
 
-/// How long another process is waited for that brings up the schema.
+/// How long to wait for another process that is migrating the schema.
 const WAIT: Duration = Duration::from_mins(2);
 const STEP: Duration = Duration::from_millis(100);
 
-/// Brings the schema to this Lodge's version; of processes that start together, one does so and the
-/// others wait. A claim is a row that one of them changes: a lock of the server's is known to one node.
+/// Migrates the schema to this Lodge's version; of processes that start together, one does so and the
+/// others wait. The lock is a row, because `GET_LOCK` is local to one node.
 pub(super) fn migrate(connection: &mut Conn) -> Result<()> {
     let holder = Uuid::new_v4();
     let mut migration = Migration { connection, holder };
@@ -37,7 +36,7 @@ pub(super) fn migrate(connection: &mut Conn) -> Result<()> {
         let version = migration.version()?;
         let Some(missing) = MIGRATIONS.get(version..) else {
             return Err(Error::internal(format!(
-                "the database was made by a newer Lodge (its schema is {version}, this one knows {})",
+                "the database has schema version {version}, made by a newer Lodge; this one supports up to {}",
                 MIGRATIONS.len()
             )));
         };
@@ -45,7 +44,7 @@ pub(super) fn migrate(connection: &mut Conn) -> Result<()> {
         if migration.claim(version)? {
             migration.bring_up(version, next)?;
         } else if Instant::now() > deadline {
-            return Err(Error::unavailable("another process is bringing up the schema"));
+            return Err(Error::unavailable("another process is migrating the MariaDB schema"));
         } else {
             thread::sleep(STEP);
         }
@@ -58,7 +57,7 @@ struct Migration<'c> {
 }
 
 impl Migration<'_> {
-    /// Makes the row that tells the version.
+    /// Creates the row of the version and the lock.
     fn prepare(&mut self) -> Result<()> {
         self.run(
             "CREATE TABLE IF NOT EXISTS schema_version (id TINYINT NOT NULL PRIMARY KEY, \
@@ -75,10 +74,10 @@ impl Migration<'_> {
         let version =
             self.connection.query_first("SELECT version FROM schema_version WHERE id = 1");
         let version: Option<usize> = version.map_err(failure)?;
-        version.ok_or_else(|| Error::internal("the schema's version is not there"))
+        version.ok_or_else(|| Error::internal("table schema_version has no row"))
     }
 
-    /// Whether this process is now the one that brings up the schema from this version.
+    /// Takes the lock for the migration from this version; false if another process has it.
     fn claim(&mut self, version: usize) -> Result<bool> {
         let claim = format!(
             "UPDATE schema_version SET holder = ?, held_until = UNIX_TIMESTAMP() + {CLAIM_SECONDS} \
@@ -95,8 +94,8 @@ impl Migration<'_> {
         for statement in statements.split(";\n").filter(|text| !text.trim().is_empty()) {
             self.run(statement)?;
         }
-        // If it took longer than the claim, another process has run the same statements again, and it
-        // may have noted the version.
+        // If that took longer than the lock lasts, another process has run the same statements again,
+        // and may have written the version.
         let note = "UPDATE schema_version SET version = ?, holder = NULL, held_until = 0 \
              WHERE id = 1 AND version = ? AND holder = ?";
         let values = (version + 1, version, self.holder.as_bytes());

@@ -1,4 +1,4 @@
-//! Statements on one connection, in the driver's terms.
+//! [`Tx`] on one connection of the driver.
 
 use lodge_domain::Error;
 use lodge_sql::{Columns, Failure, Row, Statement, Tx, Value};
@@ -6,12 +6,11 @@ use mysql::{Params, prelude::Queryable as _};
 
 use super::failure::{failure, is_duplicate, is_lost};
 
-/// A guard row is changed, not only locked: where several nodes take writes, only a change is seen by the
-/// others.
+/// A guard row is changed, not only locked: if several nodes accept writes, a lock is local to its node.
 const GUARD: &str =
     "INSERT INTO guards (rule, id, uses) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE uses = uses + 1";
 
-/// A connection that is open.
+/// An open connection.
 pub(super) struct Link {
     connection: mysql::Conn,
     lost: bool,
@@ -22,18 +21,18 @@ impl Link {
         Self { connection, lost: false }
     }
 
-    /// Whether it broke, and is to be replaced.
+    /// Whether the connection broke and must be replaced.
     pub(super) fn is_lost(&self) -> bool {
         self.lost
     }
 
-    /// Runs a text without parameters that finds no rows.
+    /// Runs a statement without parameters and without a result.
     pub(super) fn run(&mut self, sql: &str) -> Result<(), Failure> {
         self.connection.query_drop(sql).map_err(|error| noted(&mut self.lost, error))
     }
 }
 
-/// Notes whether the connection broke.
+/// Maps an error, and records in `lost` whether the connection broke.
 fn noted(lost: &mut bool, error: mysql::Error) -> Failure {
     *lost |= is_lost(&error);
     failure(error)
@@ -56,7 +55,7 @@ impl Tx for Link {
                 let key = i64::try_from(self.connection.last_insert_id());
                 key.map(Some).map_err(|error| Error::internal(error).into())
             }
-            // InnoDB has undone the statement, and nothing before it.
+            // InnoDB has rolled back this statement only.
             Err(error) if is_duplicate(&error) => Ok(None),
             Err(error) => Err(noted(&mut self.lost, error)),
         }
@@ -96,7 +95,7 @@ fn parameters(values: &[Value<'_>]) -> Params {
     Params::Positional(values.iter().map(parameter).collect())
 }
 
-/// A row as the driver has it: texts are bytes.
+/// A row of the driver, which returns texts as bytes.
 struct Found(mysql::Row);
 
 impl Columns for Found {

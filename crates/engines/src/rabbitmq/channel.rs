@@ -1,4 +1,4 @@
-//! A connection with its channels, as long as it lasts.
+//! A connection with its channels.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -23,29 +23,28 @@ use uuid::Uuid;
 
 use super::Options;
 
-/// How long a connection may take to come about, with its channels.
+/// Timeout of connecting, with opening the channels.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// How long a confirm may stay away. A node that hangs is known to after twice the heartbeat.
+/// Timeout of a confirm. A hung node is noticed by the heartbeat only after twice its interval.
 const CONFIRM: Duration = Duration::from_secs(3);
 
-const LATE: &str = "RabbitMQ does not answer in time";
+const LATE: &str = "RabbitMQ did not answer in time";
 
-/// Messages that may be with a worker at once.
+/// Unacknowledged messages that a worker may have.
 const PREFETCH: u16 = 1_024;
 
-/// Stored in memory and on disk.
+/// Delivery mode of messages that are written to disk.
 const PERSISTENT: u8 = 2;
 
-/// An open connection, and the queue declared.
+/// An open connection on which the queue is declared.
 pub(super) struct Link {
     pub(super) id: Uuid,
-    /// Kept open.
     connection: Connection,
     publisher: Channel,
     looker: Channel,
     queue: ShortString,
-    /// Whether the queue was not there before.
+    /// Whether this connection created the queue.
     pub(super) made_queue: bool,
     is_lost: AtomicBool,
 }
@@ -70,20 +69,20 @@ impl Link {
         Ok(Self { id, connection, publisher, looker, queue, made_queue, is_lost })
     }
 
-    /// Whether it is worth using.
+    /// Whether the connection is usable.
     pub(super) fn is_well(&self) -> bool {
         !self.is_lost.load(Ordering::Acquire) && self.connection.status().connected()
     }
 
-    /// Gives it up.
+    /// Marks the connection unusable.
     pub(super) fn give_up(&self) {
         self.is_lost.store(true, Ordering::Release);
     }
 
-    /// Publishes, and waits until the queue has it on a majority of its nodes.
+    /// Publishes a message, and waits for the confirm of a majority of the queue's replicas.
     pub(super) async fn publish(&self, message: &[u8]) -> Result<()> {
         let published = async {
-            // Mandatory: a message that no queue takes comes back, and is confirmed all the same.
+            // Mandatory: a message that is routed to no queue is returned, and confirmed nevertheless.
             let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
             let properties = BasicProperties::default().with_delivery_mode(PERSISTENT);
             let queue = self.queue.clone();
@@ -92,14 +91,14 @@ impl Link {
                 .await?
                 .await
         };
-        match self.answered(published, "a confirm stayed away").await? {
+        match self.answered(published, "RabbitMQ did not confirm the message in time").await? {
             Confirmation::Ack(None) => Ok(()),
-            Confirmation::Ack(Some(_)) => Err(Error::unavailable("no queue takes it")),
-            _ => Err(Error::unavailable("the queue has refused it")),
+            Confirmation::Ack(Some(_)) => Err(Error::unavailable("the queue does not exist")),
+            _ => Err(Error::unavailable("the queue refused the message; it may be full")),
         }
     }
 
-    /// Waits for an answer; without one the connection is given up.
+    /// Waits for an answer; marks the connection unusable if none arrives in time.
     async fn answered<T>(
         &self,
         answer: impl Future<Output = lapin::Result<T>>,
@@ -112,7 +111,7 @@ impl Link {
         answer.inspect_err(|_| self.give_up())
     }
 
-    /// How many messages wait.
+    /// The number of messages that wait to be received.
     pub(super) async fn waiting(&self) -> Result<u64> {
         let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
         let declared =
@@ -121,7 +120,7 @@ impl Link {
         Ok(u64::from(queue.message_count()))
     }
 
-    /// Begins to receive, on a channel of its own.
+    /// Starts a consumer on a new channel.
     pub(super) async fn consume(&self) -> Result<(Channel, Consumer)> {
         let consume = async {
             let channel = self.connection.create_channel().await?;
@@ -136,14 +135,14 @@ impl Link {
     }
 }
 
-/// Fails if connecting takes longer than it may.
+/// Fails if connecting takes longer than [`CONNECT`].
 async fn in_time<T>(connecting: impl Future<Output = Result<T>>) -> Result<T> {
     timeout(CONNECT, connecting).await.unwrap_or_else(|_| Err(Error::unavailable(LATE)))
 }
 
-/// Connects to one of the nodes and lets go again; which one.
+/// Connects to one of the nodes and disconnects; returns that node.
 pub(super) async fn probe(options: &Options) -> Result<String> {
-    let mut last = Error::unavailable("no node is named");
+    let mut last = Error::unavailable("rabbitmq.nodes is empty");
     for node in &options.nodes {
         match in_time(connect(options, node)).await {
             Ok(connection) => {
@@ -166,11 +165,11 @@ async fn connect(options: &Options, node: &str) -> Result<Connection> {
     connected.map_err(Error::unavailable)
 }
 
-/// Makes the queues, unless they are there; whether ours was not.
+/// Declares the queues; returns whether this call created the main queue.
 async fn declare(connection: &Connection, options: &Options) -> lapin::Result<bool> {
     let name: ShortString = options.queue.as_str().into();
     let dead = format!("{}.dead", options.queue);
-    // A passive declaration that fails takes its channel with it.
+    // A failed passive declaration closes its channel.
     let channel = connection.create_channel().await?;
     let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
     match channel.queue_declare(name.clone(), passive, FieldTable::default()).await {

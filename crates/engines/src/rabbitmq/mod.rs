@@ -1,10 +1,9 @@
-//! A queue of links in RabbitMQ: a quorum queue, confirmed publishing, batches that are acknowledged
-//! when they are stored.
+//! A queue of links in RabbitMQ: a quorum queue with publisher confirms, whose batches are acknowledged
+//! after they are stored.
 //!
-//! A message that cannot be read is poison: it goes to a queue of its own (`NAME.dead`), where an operator
-//! can look at it. A connection that breaks, or a channel on which a confirm stays away, is given up and
-//! made anew; what was published there without a confirm may or may not have come in, and whoever
-//! published it is told so.
+//! A message that cannot be parsed is dead-lettered: it goes to the queue `NAME.dead`, where an operator
+//! can inspect it. A connection that breaks, or whose confirm times out, is replaced. Whether the queue
+//! has the messages without a confirm is unknown, and their publishers get an error.
 
 mod channel;
 mod options;
@@ -16,12 +15,12 @@ use crate::behind::LinkQueue;
 
 pub use options::Options;
 
-/// The queue that the options name; nothing is connected before it is kept.
+/// Returns the queue that the options name. [`LinkQueue::keep`] makes the first connection.
 pub fn queue(options: Options) -> Arc<dyn LinkQueue> {
     Arc::new(queue::RabbitQueue::new(options))
 }
 
-/// Connects to one of the nodes and lets go again; which one.
+/// Connects to one of the nodes and disconnects; returns that node.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Where RabbitMQ is, and how it is spoken to.
+//! Connection options of RabbitMQ.
 
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo};
 use lodge_domain::{Error, Result};
@@ -6,13 +6,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::Tls;
 
-/// Seconds between two signs of life; after two without, a node takes back what a client holds.
+/// AMQP heartbeat interval in seconds; after two missed ones a node requeues what the client has received.
 const HEARTBEAT_S: u16 = 5;
 
-/// Where the nodes are, and what of them is ours.
+/// How to reach the nodes, and which queue to use.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The nodes, as `host:port`; any one will do.
+    /// The nodes, as `host:port`; the first usable one is connected to.
     pub nodes: Vec<String>,
     /// The virtual host.
     pub vhost: String,
@@ -20,18 +20,18 @@ pub struct Options {
     pub username: String,
     /// The user's password.
     pub password: SecretString,
-    /// Speak TLS.
+    /// TLS; `None` for a plain connection.
     pub tls: Option<Tls>,
     /// The queue's name.
     pub queue: String,
-    /// How many copies the queue has, if it is yet to be made; 3 survive the loss of one node.
+    /// Replicas of the queue when it is created; 3 survive the loss of one node.
     pub copies: u8,
-    /// How many links may wait, if the queue is yet to be made; further ones are refused.
+    /// Maximum length of the queue when it is created; further links are refused.
     pub length_max: u32,
 }
 
 impl Options {
-    /// The address of one of the nodes, with everything that is needed to sign in: never printed.
+    /// The URI of a node with the login: never to be printed.
     pub(super) fn uri(&self, node: &str) -> Result<AMQPUri> {
         let refused = || Error::invalid("rabbitmq.nodes", "must be host:port");
         let (host, port) = node.rsplit_once(':').ok_or_else(refused)?;

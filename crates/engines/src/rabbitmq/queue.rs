@@ -1,4 +1,4 @@
-//! The queue, whatever becomes of its connections.
+//! The queue, which survives the loss of its connections.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,36 +19,36 @@ use tokio::{
 use super::{Options, channel::Link};
 use crate::behind::{Batch, LinkQueue, Receipt, Received};
 
-/// Messages that may be on their way to a confirm; further ones wait, and past [`PATIENCE`] are refused.
+/// Messages that may await a confirm. Further ones wait, and are refused after [`PATIENCE`].
 const WINDOW: usize = 4_096;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Links in one batch.
 const BATCH_MAX: usize = 256;
 
-/// How often the connection is looked at, though nothing seems to have happened.
+/// How often the connection is checked when no event arrives.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How soon another node is tried.
+/// Pause before another node is tried.
 const SOON: Duration = Duration::from_millis(100);
 
-/// A queue of links.
+/// A queue of links over a connection that is replaced when it breaks.
 pub(super) struct RabbitQueue {
     options: Options,
     link: RwLock<Option<Arc<Link>>>,
     window: Semaphore,
     receiving: Mutex<Option<Receiving>>,
-    /// Told when the connection is lost.
+    /// Notified when the connection is lost.
     trouble: Notify,
 }
 
-/// What a worker receives by.
+/// A worker's consumer.
 struct Receiving {
     link: Arc<Link>,
     channel: Channel,
     consumer: Consumer,
-    /// Numbers that were put with the dead since the last acknowledgement: to acknowledge one of them
-    /// would end the channel.
+    /// Delivery numbers dead-lettered since the last acknowledgement: to acknowledge one of them would
+    /// close the channel.
     buried: Vec<u64>,
 }
 
@@ -67,11 +67,11 @@ impl RabbitQueue {
         let link = self.link.read().clone().filter(|link| link.is_well());
         link.ok_or_else(|| {
             self.trouble.notify_one();
-            Error::unavailable("there is no connection to RabbitMQ")
+            Error::unavailable("no connection to RabbitMQ")
         })
     }
 
-    /// Connects to the first node that can be used, beginning with the one whose turn it is.
+    /// Connects to the first usable node, beginning with number `turn`.
     async fn connect(&self, turn: &mut usize) {
         for _ in 0..self.options.nodes.len() {
             let node = &self.options.nodes[*turn % self.options.nodes.len()];
@@ -96,7 +96,7 @@ impl Receiving {
         Ok(Self { link, channel, consumer, buried: Vec::new() })
     }
 
-    /// What is there, as soon as something is.
+    /// Waits for a message, then returns the messages that have arrived.
     async fn next(&mut self) -> Result<Batch> {
         let gone = || Error::unavailable("the connection to RabbitMQ is lost");
         let mut batch = Vec::new();
@@ -111,7 +111,7 @@ impl Receiving {
         Ok(Batch(batch))
     }
 
-    /// The link that a message carries; one that carries none is put with the dead.
+    /// Parses a message; dead-letters it and returns `None` if it is not a link.
     async fn read(&mut self, message: Delivery) -> Result<Option<Received>> {
         match serde_json::from_slice(&message.data) {
             Ok(link) => {
@@ -119,7 +119,7 @@ impl Receiving {
                 Ok(Some(Received { link, receipt: Receipt { connection, number } }))
             }
             Err(error) => {
-                tracing::error!(%error, "a message that cannot be read goes to the dead");
+                tracing::error!(%error, "a message that cannot be parsed is dead-lettered");
                 metrics::counter!("lodge_links_dead_letters_total").increment(1);
                 self.bury(message.delivery_tag).await?;
                 Ok(None)
@@ -133,7 +133,7 @@ impl Receiving {
         self.channel.basic_nack(number, bury).await.map_err(Error::unavailable)
     }
 
-    /// Takes a batch off the queue, but for what was buried of it.
+    /// Acknowledges a batch, except its dead-lettered links.
     async fn take_off(&mut self, batch: &Batch) -> Result<()> {
         let numbers = batch.0.iter().map(|received| received.receipt.number);
         let last = numbers.filter(|number| !self.buried.contains(number)).max();
@@ -154,7 +154,7 @@ impl LinkQueue for RabbitQueue {
         let message = serde_json::to_vec(link).map_err(Error::internal)?;
         let _place = timeout(PATIENCE, self.window.acquire())
             .await
-            .map_err(|_| Error::unavailable("too many messages wait for their confirms"))?
+            .map_err(|_| Error::unavailable("too many messages wait for confirms"))?
             .map_err(Error::internal)?;
         let published = self.link()?.publish(&message).await;
         if published.is_err() {
@@ -181,7 +181,7 @@ impl LinkQueue for RabbitQueue {
         let mut receiving = self.receiving.lock().await;
         match current(receiving.as_mut(), last.receipt) {
             Some(current) => current.take_off(&batch).await,
-            // They come again; to store them again changes nothing.
+            // They are redelivered; storing them again changes nothing.
             None => Ok(()),
         }
     }
@@ -210,7 +210,7 @@ impl LinkQueue for RabbitQueue {
     }
 }
 
-/// The receiving that a receipt is of, if it goes on.
+/// The consumer that a receipt is from, if it is still open.
 fn current(receiving: Option<&mut Receiving>, receipt: Receipt) -> Option<&mut Receiving> {
     receiving.filter(|current| current.link.id == receipt.connection)
 }

@@ -1,4 +1,4 @@
-//! The change feed, on its way to this process's memory past Redis.
+//! The change feed, applied to Redis before it reaches this process's memory cache.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use lodge_domain::{
 
 use super::shards::Shards;
 
-/// A feed of which Redis hears before this process's memory does: what is forgotten here is not found
-/// there any more.
+/// A change feed that drops changed links from Redis before the process's memory cache sees the change,
+/// so that the memory cache is not filled from an outdated copy.
 pub(super) struct RedisFeed {
     pub(super) feed: Arc<dyn ChangeFeed>,
     pub(super) shards: Arc<Shards>,

@@ -1,10 +1,10 @@
-//! Links that were acknowledged and are not stored yet, in Redis.
+//! Pending writes in Redis: links that are acknowledged and not stored yet.
 //!
 //! Keys, each after the prefix: `held:SHORT` (a hash: `at` in milliseconds since 1970, `target`, `link`,
-//! and `stored` once it is), which goes by itself only when it is stored; `held-at` (a sorted set of
-//! shorts by the time since when they are held); `whole` (the run id of the server from which nothing is
-//! missing), or `lost:RUN-ID` (since when something may be); `worker:ID` (how many links a worker has in
-//! hand, and since when).
+//! and `stored` once it is stored; it expires only then); `held-at` (a sorted set of shorts by the time
+//! at which they were added); `whole` (the run id of the server that is known to have lost no pending
+//! write), or `lost:RUN-ID` (since when one may be lost); `worker:ID` (the number of links that a worker
+//! has in flight, and the time of the oldest).
 
 use std::sync::Arc;
 
@@ -26,22 +26,22 @@ use super::{
 };
 use crate::behind::{Held, HeldLinks, InHand};
 
-/// How long a write may wait for a replica to have it.
+/// How long a write may wait for a replica to acknowledge it.
 const REPLICA_MS: u64 = 40;
 
-/// How long a worker that is heard of no more is counted.
+/// How long a worker counts after its last heartbeat.
 const WORKER_MS: u64 = 60_000;
 
-/// How long it is remembered since when something may be missing, if nobody asks meanwhile.
+/// TTL of `lost:RUN-ID`; each read renews it.
 const LOST_MS: u64 = 600_000;
 
-/// How long it is remembered what was stored: longer than a `PUT` may be on its way.
+/// How long a stored link is remembered: longer than a `PUT` may be delayed.
 const STORED_MS: u64 = 60_000;
 
-/// Links that are looked at in one go.
+/// Overdue links that are read in one call.
 const OVERDUE_MAX: isize = 100;
 
-/// What is held, over every master.
+/// The pending writes on every master.
 pub(super) struct RedisHeld(pub(super) Arc<Shards>);
 
 #[async_trait]
@@ -51,7 +51,7 @@ impl HeldLinks for RedisHeld {
         let master = shard.held_master()?;
         let mut script = HOLD.prepare_invoke();
         told(&mut script, shard, link)?.arg(Timestamp::now().as_millisecond());
-        // On a connection of its own: whoever waits for a replica holds up all who come after.
+        // On a connection for writes: a command that waits for a replica delays all commands after it.
         let newer: Option<Vec<u8>> =
             master.write(&script, REPLICA_MS).await.map_err(Error::unavailable)?;
         newer.map(|json| serde_json::from_slice(&json).map_err(Error::internal)).transpose()
@@ -133,14 +133,14 @@ impl HeldLinks for RedisHeld {
     }
 }
 
-/// How it is noted what a worker has in hand: how many, and the time of the oldest.
+/// The value of `worker:ID`: the number of links in flight, and the time of the oldest.
 fn noted(InHand { count, oldest }: InHand) -> String {
     let oldest = oldest.map(|oldest| oldest.as_millisecond().to_string()).unwrap_or_default();
     format!("{count} {oldest}")
 }
 
 fn read_note(note: &str) -> Result<InHand> {
-    let unreadable = || Error::internal(format!("a worker has noted {note:?}"));
+    let unreadable = || Error::internal(format!("invalid value of a worker key: {note:?}"));
     let (count, oldest) = note.split_once(' ').ok_or_else(unreadable)?;
     let count = count.parse().map_err(|_| unreadable())?;
     let oldest = (!oldest.is_empty()).then(|| oldest.parse().map_err(|_| unreadable()));
@@ -151,7 +151,7 @@ fn timestamp(milliseconds: i64) -> Result<Timestamp> {
     Timestamp::from_millisecond(milliseconds).map_err(Error::internal)
 }
 
-/// What both scripts are told of a link.
+/// Adds the keys and arguments of a link that `HOLD` and `RELEASE` share.
 fn told<'a, 'b>(
     script: &'a mut ScriptInvocation<'b>,
     shard: &Shard,
@@ -188,7 +188,7 @@ async fn overdue(shard: &Shard, since: Timestamp) -> Result<Vec<Link>> {
 }
 
 impl Shard {
-    /// The master; what is held is asked of no other.
+    /// The master: pending writes are read from no replica.
     fn held_master(&self) -> Result<Arc<Master>> {
         let master = self.servers.read().master.clone();
         let well = master.filter(|master| master.node.is_well());

@@ -1,21 +1,21 @@
-//! The names of keys.
+//! The names of Redis keys.
 
 use lodge_domain::links::Short;
 use uuid::Uuid;
 
-/// The names of keys.
+/// The names of the keys of one prefix.
 pub(super) struct Keys {
     prefix: String,
-    /// Of this process: what it wrote last.
+    /// This process's latest heartbeat.
     pub(super) pulse: String,
-    /// Of all processes: when the feed was asked last of what they have told, in milliseconds since 1970.
+    /// Shared by all processes: the time up to which the change feed is applied, in milliseconds since 1970.
     pub(super) heard: String,
-    /// The run id of the server of which it is known that nothing that it should hold is missing. A
-    /// server that has started anew, or was promoted, has another.
+    /// The run id of the server that is known to have lost no pending write. A server that was restarted
+    /// or promoted has another.
     pub(super) whole: String,
-    /// Shorts that are held, by the time since when.
+    /// The shorts of pending writes, by the time at which they were added.
     pub(super) held_at: String,
-    /// The workers that were heard of lately.
+    /// The workers, by the time of their last heartbeat.
     pub(super) workers: String,
 }
 
@@ -44,7 +44,7 @@ impl Keys {
         format!("{}held:{}", self.prefix, short.as_str())
     }
 
-    /// Since when something may be missing from the server of this run id.
+    /// Since when the server of this run id may have lost a pending write.
     pub(super) fn lost(&self, run_id: &str) -> String {
         format!("{}lost:{run_id}", self.prefix)
     }

@@ -1,4 +1,4 @@
-//! Copies of links in Redis, before the store.
+//! Links cached in Redis, in front of the store.
 
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ use lodge_domain::{
 
 use super::{shard::Found, shards::Shards};
 
-/// A store with copies of its links in Redis. What is written here is forgotten there: the next who
-/// asks brings the copy.
+/// A store with copies of its links in Redis. A write drops the copy; the next read fills it again.
 pub(super) struct RedisLinks {
     store: Arc<dyn LinkStore>,
     shards: Arc<Shards>,
@@ -116,14 +115,14 @@ impl LinkCopies for RedisLinks {
     }
 }
 
-/// The copy of a link; a password's hash leaves the store for nobody, and clicks that are limited are
-/// counted there.
+/// The copy of a link. Links with a password or a click limit are not cached: the hash never leaves the
+/// store, and limited clicks are counted there.
 fn encoded(link: &Link) -> Option<Vec<u8>> {
     let is_kept = link.password.is_none() && link.click_limit.is_none();
     is_kept.then(|| serde_json::to_vec(link).ok()).flatten()
 }
 
-/// What another Lodge wrote may not be readable for this one.
+/// Reads a copy; `None` if another version of Lodge wrote it in a form that this one cannot read.
 fn decoded(copy: &[u8], short: &Short) -> Option<Arc<Link>> {
     let link: Link = serde_json::from_slice(copy).ok()?;
     (link.short == *short).then(|| Arc::new(link))

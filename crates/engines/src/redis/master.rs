@@ -1,4 +1,4 @@
-//! A master, and what it must be told before it is believed.
+//! A master, and the changes that it must get before its answers are valid.
 
 use std::{
     mem,
@@ -11,20 +11,20 @@ use tokio::{sync::Mutex, time::timeout};
 
 use super::node::Node;
 
-/// How long a write may wait for those before it.
+/// How long a write may wait for the writes before it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A master, and whether it has been told of everything that this process knows to have changed.
+/// A master, and whether every change that this process knows of has been applied to it.
 pub(super) struct Master {
     pub(super) node: Node,
-    /// What tells this run of the server from any other.
+    /// The server's run id, which a restart changes.
     pub(super) run_id: String,
-    /// Connections for those who wait for a replica, each for one at a time.
+    /// Connections for writes that wait for a replica; each runs one write at a time.
     writers: Vec<(Mutex<()>, Node)>,
     turn: AtomicUsize,
-    /// Rises when it may have missed something.
+    /// Increases when the master may have missed a change.
     owed: AtomicU64,
-    /// What `owed` was when it was last told all that it may have missed.
+    /// The value of `owed` when the master last got all changes that it may have missed.
     told: AtomicU64,
 }
 
@@ -35,12 +35,12 @@ impl Master {
         Self { node, run_id, writers, turn, owed, told }
     }
 
-    /// Whether all of its connections are worth using.
+    /// Whether all of its connections are usable.
     pub(super) fn is_well(&self) -> bool {
         self.node.is_well() && self.writers.iter().all(|(_, node)| node.is_well())
     }
 
-    /// Writes, and waits at most `wait_ms` until a replica has it.
+    /// Runs a write, then waits at most `wait_ms` milliseconds for a replica to acknowledge it.
     pub(super) async fn write<T: FromRedisValue>(
         &self,
         script: &ScriptInvocation<'_>,
@@ -48,7 +48,7 @@ impl Master {
     ) -> RedisResult<T> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let Some((turns, node)) = self.writers.get(turn % self.writers.len().max(1)) else {
-            return Err((redis::ErrorKind::Client, "there is no connection for writes").into());
+            return Err((redis::ErrorKind::Client, "no connection for writes is configured").into());
         };
         let _turn = timeout(PATIENCE, turns.lock()).await.map_err(|_| {
             RedisError::from((redis::ErrorKind::Client, "too many writes wait for a replica"))
@@ -56,7 +56,7 @@ impl Master {
         let answer = node.run(script).await?;
         let replicas: u64 = node.ask(redis::cmd("WAIT").arg(1).arg(wait_ms)).await?;
         if replicas == 0 {
-            return Err((redis::ErrorKind::Client, "no replica has taken the write in time").into());
+            return Err((redis::ErrorKind::Client, "no replica confirmed the write in time").into());
         }
         Ok(answer)
     }
@@ -65,13 +65,13 @@ impl Master {
         self.owed().is_none()
     }
 
-    /// What is to be told for the master to be believed; nothing if it is.
+    /// The value to pass to [`Self::caught_up`] once the master has got all changes; `None` if it has.
     pub(super) fn owed(&self) -> Option<u64> {
         let owed = self.owed.load(Ordering::Acquire);
         (self.told.load(Ordering::Acquire) != owed).then_some(owed)
     }
 
-    /// Says that it has been told all that was owed.
+    /// Records that the master has got all changes up to `owed`.
     pub(super) fn caught_up(&self, owed: u64) {
         self.told.store(owed, Ordering::Release);
     }
@@ -81,8 +81,8 @@ impl Master {
     }
 }
 
-/// Something that the master must be told. Dropped unpaid, for whatever reason, the master is not
-/// believed until it has caught up.
+/// A change that is being applied to the master. If this is dropped before [`Self::pay`], for any reason,
+/// the master's answers are invalid until it has caught up.
 pub(super) struct Debt<'a>(&'a Master);
 
 impl Debt<'_> {

@@ -1,21 +1,21 @@
 //! Copies of links in Redis, under Sentinel.
 //!
-//! Redis is never asked what is true, only what was read lately, and it may be slow, empty, replaced by
-//! a replica that has lost the last writes, or cut off from some processes and not from others. So each
-//! process keeps its own account of whether it can be believed:
+//! Redis is a cache: it may be slow, empty, replaced by a replica that lost the last writes, or
+//! partitioned from some processes only. So each process checks by itself whether an answer is valid:
 //!
-//! - It reads the store's change feed several times a second, drops from the master the copies of what
-//!   has changed, and then writes a *pulse* there: a number of its own that rises. A server is believed
-//!   only if the answer comes with this process's newest pulse, and while that is fresh. So whatever
-//!   this process has heard of is gone from what it reads, on a replica that lags, too. Of what it has
-//!   written itself since the newest pulse, no replica is asked while the store answers.
-//! - A copy is brought by whoever holds the *lease* on it, which is taken before the store is read and
-//!   goes with the copy when the copy is dropped: what was read before a change is not kept after it.
-//! - The time of the feed up to which all has been told stands beside the data (`heard`). A master that
-//!   is new to a process, or may have missed something, is told again what has changed since that time
-//!   before it is believed.
+//! - It reads the store's change feed several times a second, drops the copies of changed links from the
+//!   master, and then writes a *heartbeat* there: a rising number of its own. A Redis read is valid only
+//!   if it carries this process's latest heartbeat, and while that is fresh. So no change that this
+//!   process has read from the feed is missing from a valid answer, even on a lagging replica. Links that
+//!   this process wrote since its latest heartbeat are read from no replica while the store answers.
+//! - The holder of the *lease* on a copy fills it. The lease is taken before the store is read and is
+//!   dropped together with the copy: a value read before a change is not cached after it.
+//! - The time up to which the feed has been applied is stored beside the data (`heard`). A master that is
+//!   new to a process, or may have missed a change, first gets all changes since that time; its answers
+//!   are invalid until then.
 //!
-//! Keys: `link:SHORT` (a copy), `lease:SHORT`, `pulse:PROCESS`, `heard`, each after the prefix.
+//! Keys, each after the prefix: `link:SHORT` (a copy), `lease:SHORT`, `pulse:PROCESS` (the heartbeat),
+//! `heard`.
 
 mod feed;
 mod held;
@@ -48,15 +48,15 @@ use self::{
     shards::Shards,
 };
 
-/// Redis, as far as the sentinels know it.
+/// The Redis masters and replicas that the sentinels report.
 pub struct Redis(Arc<Shards>);
 
 impl Redis {
-    /// Takes the options; nothing is connected before the feed is kept.
+    /// Checks the options; the first connection is made by the feed's background task.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] when they name no master, or a sentinel that cannot be one.
+    /// [`Error::Invalid`] when they name no master, or the address of a sentinel is not `host:port`.
     pub fn new(options: Options) -> Result<Self> {
         if options.masters.is_empty() {
             return Err(Error::invalid("redis.masters", "must name at least one master"));
@@ -71,7 +71,7 @@ impl Redis {
         Ok(Self(Arc::new(Shards { shards, nudge })))
     }
 
-    /// Copies before a store, and its feed by way of them.
+    /// Puts the cache in front of a store and its change feed.
     pub fn before(
         &self,
         (store, feed): (Arc<dyn LinkStore>, Arc<dyn ChangeFeed>),
@@ -81,13 +81,13 @@ impl Redis {
         (Arc::new(links), Arc::new(RedisFeed { feed, shards }))
     }
 
-    /// Where links are held that are stored later.
+    /// The links that are acknowledged and stored later.
     pub fn held(&self) -> Arc<dyn HeldLinks> {
         Arc::new(RedisHeld(Arc::clone(&self.0)))
     }
 
-    /// The master of each name, as the sentinels say, and how many replicas can be asked; nothing is
-    /// changed.
+    /// Returns a line for each master name: its address and the number of usable replicas, as the
+    /// sentinels report them. Changes nothing.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Redis {
                 Err(error) => Err(error),
             };
             if !is_master.map_err(Error::unavailable)? {
-                return Err(Error::unavailable(format!("{} is no master", located.master)));
+                return Err(Error::unavailable(format!("{} is not a master", located.master)));
             }
             found.push(format!(
                 "{name} at {}, {} replicas",

@@ -1,4 +1,4 @@
-//! One server: a connection while there is one, and whether it is worth asking.
+//! A connection to one server, and whether it is usable.
 
 use std::{
     sync::{
@@ -16,20 +16,20 @@ use tokio::sync::Notify;
 
 use super::options::{Address, Options, connection};
 
-/// For how many deadlines answers may stay away before a server is left alone until it is well again: one
-/// that is busy for a moment keeps everybody waiting who asks in that moment.
+/// Multiple of the deadline after which a server without answers is not used until it recovers: one that
+/// is busy for a moment delays only the callers of that moment.
 const LATE_MAX: u32 = 3;
 
-/// Where a process hears that somebody has changed something.
+/// The channel on which a process learns that another has changed a link.
 const CHANGED: &str = "changed";
 
-/// An open connection to a server. It is given up when it breaks, or when answers stay away: then it is
-/// dialled anew by whoever watches, not by those who ask.
+/// An open connection to a server. It is given up when it breaks or answers time out; then the watch task
+/// reconnects, not the callers.
 pub(super) struct Node {
     pub(super) address: Address,
     connection: MultiplexedConnection,
     dialled: Instant,
-    /// Since when answers have stayed away, in microseconds since it was dialled; 0 if they come.
+    /// The first of the timeouts in a row, in microseconds since `dialled`; 0 if the last answer came.
     late_since: AtomicU64,
     patience: Duration,
     is_lost: Arc<AtomicBool>,
@@ -37,8 +37,8 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Connects, and sees that an answer comes. `trouble` is notified when the connection is given up,
-    /// `nudge` when the server says that something has changed.
+    /// Connects. `trouble` is notified when the connection is given up, `nudge` when another process
+    /// publishes a change.
     pub(super) async fn dial(
         options: &Options,
         address: Address,
@@ -68,37 +68,37 @@ impl Node {
         Ok(Self { address, connection, dialled, late_since, patience, is_lost, trouble })
     }
 
-    /// Has it tell of changes.
+    /// Subscribes to the changes that other processes publish.
     pub(super) async fn listen(&self, prefix: &str) -> RedisResult<()> {
         self.connection.clone().subscribe(channel(prefix)).await
     }
 
-    /// Whether it is a master by its own account.
+    /// Whether the server itself says that it is a master.
     pub(super) async fn is_master(&self) -> RedisResult<bool> {
         let role: Vec<redis::Value> = self.ask(&redis::cmd("ROLE")).await?;
         let first = role.into_iter().next().map(String::from_redis_value).transpose()?;
         Ok(first.as_deref() == Some("master"))
     }
 
-    /// What tells this run of the server from any other.
+    /// The server's run id, which a restart changes.
     pub(super) async fn run_id(&self) -> RedisResult<String> {
         let info: redis::InfoDict = self.ask(redis::cmd("INFO").arg("server")).await?;
-        let missing = || (redis::ErrorKind::UnexpectedReturnType, "INFO names no run_id").into();
+        let missing = || (redis::ErrorKind::UnexpectedReturnType, "INFO has no run_id").into();
         info.get("run_id").ok_or_else(missing)
     }
 
-    /// Whether it is worth asking.
+    /// Whether the connection is usable.
     pub(super) fn is_well(&self) -> bool {
         !self.is_lost.load(Ordering::Acquire)
     }
 
-    /// Asks one thing.
+    /// Runs one command.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> RedisResult<T> {
         let answer = command.query_async(&mut self.connection.clone()).await;
         self.judged(answer)
     }
 
-    /// Asks several things in their order.
+    /// Runs several commands in order.
     pub(super) async fn ask_all<T: FromRedisValue>(
         &self,
         pipe: &redis::Pipeline,
@@ -130,7 +130,7 @@ impl Node {
         answer
     }
 
-    /// How long answers have stayed away, now that another has.
+    /// Records a timeout; returns how long ago the first of the timeouts in a row was.
     fn late_for(&self) -> Duration {
         let now = u64::try_from(self.dialled.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
         let (relaxed, late_since) = (Ordering::Relaxed, &self.late_since);
@@ -140,19 +140,19 @@ impl Node {
 
     fn give_up(&self, error: &RedisError) {
         if !self.is_lost.swap(true, Ordering::AcqRel) {
-            tracing::warn!(server = %self.address, %error, "a Redis server is left alone until it is well");
+            tracing::warn!(server = %self.address, %error, "a Redis server is not used until it recovers");
         }
         self.trouble.notify_one();
     }
 }
 
-/// The channel on which changes are told.
+/// The pub/sub channel of changes.
 pub(super) fn channel(prefix: &str) -> String {
     format!("{prefix}{CHANGED}")
 }
 
-/// Whether another server has to be found: this one is gone, or is no master any more, or may not take
-/// writes because its replicas are gone.
+/// Whether another server must be found: this one is unreachable, is no longer a master, or refuses
+/// writes because it has too few replicas.
 fn is_fatal(error: &RedisError) -> bool {
     use redis::ErrorKind::Server;
     error.is_connection_dropped()

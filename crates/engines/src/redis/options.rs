@@ -1,4 +1,4 @@
-//! Where Redis is, and how it is spoken to.
+//! Connection options of Redis.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,43 +11,43 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::Tls;
 
-/// How long a connection may take to come about.
+/// Timeout of connecting.
 const CONNECT: Duration = Duration::from_millis(300);
 
-/// How long a sentinel may take to answer.
+/// Timeout of a sentinel's answer.
 pub(super) const SENTINEL: Duration = Duration::from_millis(300);
 
-/// Where the sentinels are, and what they watch for us.
+/// How to reach the sentinels and the servers that they monitor.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The sentinels, as `host:port`.
     pub sentinels: Vec<String>,
-    /// What they call the masters; with several, each holds the keys that hash to it.
+    /// The names of the masters in Sentinel; with several, links are divided among them by hash.
     pub masters: Vec<String>,
-    /// How to sign in to the servers.
+    /// The login for the servers.
     pub login: Login,
-    /// How to sign in to the sentinels.
+    /// The login for the sentinels.
     pub sentinel_login: Login,
-    /// Speak TLS, to servers and sentinels alike.
+    /// TLS for servers and sentinels; `None` for plain connections.
     pub tls: Option<Tls>,
-    /// How long a server may take to answer; past it the answer is had elsewhere.
+    /// Deadline of a server's answer; past it another server or the store is read.
     pub deadline: Duration,
-    /// Connections for writes that wait for a replica; 0 if nothing is written behind.
+    /// Connections for writes that wait for a replica; 0 without write-behind.
     pub writers: usize,
-    /// What every key begins with, so that several deployments can share a Redis.
+    /// Prefix of every key, so that several deployments can share a Redis.
     pub prefix: String,
 }
 
-/// A user and a password, either of them empty if there is none.
+/// A user and a password, both optional.
 #[derive(Debug, Clone, Default)]
 pub struct Login {
-    /// The user; empty for Redis's own default.
+    /// The user; empty for Redis's default user.
     pub username: String,
     /// The password.
     pub password: Option<SecretString>,
 }
 
-/// A server or sentinel.
+/// The address of a server or sentinel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Address {
     host: String,
@@ -59,7 +59,7 @@ impl Address {
         Self { host: host.into(), port }
     }
 
-    /// Takes `host:port`; an IPv6 host stands in brackets.
+    /// Parses `host:port`; an IPv6 host is in brackets.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let refused = || Error::invalid("redis.sentinels", "must be host:port");
         let (host, port) = text.rsplit_once(':').ok_or_else(refused)?;
@@ -82,7 +82,7 @@ impl std::fmt::Display for Address {
 }
 
 impl Options {
-    /// The sentinels' addresses.
+    /// The sentinels' parsed addresses.
     pub(super) fn sentinel_addresses(&self) -> Result<Arc<[Address]>> {
         self.sentinels.iter().map(|text| Address::parse(text)).collect()
     }
@@ -101,7 +101,7 @@ impl Options {
             None => ConnectionAddr::Tcp(host, port),
             Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
         };
-        // Version 3 of the protocol brings messages and answers on one connection.
+        // RESP3 carries pub/sub messages and answers on one connection.
         let mut settings = RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3);
         if !login.username.is_empty() {
             settings = settings.set_username(&login.username);
@@ -120,7 +120,7 @@ impl Options {
     }
 }
 
-/// How a connection is made whose answers take at most so long.
+/// The settings of a connection with this response timeout.
 pub(super) fn connection(deadline: Duration) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(Some(CONNECT))

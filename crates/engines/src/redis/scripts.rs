@@ -1,10 +1,10 @@
-//! What a server does in one step.
+//! Lua scripts: what a server does atomically.
 
 use std::sync::LazyLock;
 
 use redis::Script;
 
-/// The copy, if there is one; else a lease on filling it, if nobody has one.
+/// Returns the copy, if there is one; else takes the lease on filling it, if it is free.
 pub(super) static LEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local copy = redis.call('GET', KEYS[1])
@@ -15,9 +15,8 @@ pub(super) static LEASE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Keeps a copy, if the lease has not been taken away meanwhile, and the time is there up to which all
-/// has been told: a master that has none is taken to have no copies. The lease goes either way, so that
-/// the next may try.
+/// Stores a copy, if the lease is still held and `heard` is set: a master without `heard` must have no
+/// copies. Releases the lease in either case, so that the next reader may try.
 pub(super) static FILL: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -28,8 +27,8 @@ pub(super) static FILL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Holds a link, unless a newer one is held or was stored lately, which is answered. The same again is
-/// written again, so that whoever waits for a replica to have it waits for this write.
+/// Adds a pending write, unless a newer one is pending or was stored recently, which is returned. The
+/// same link is written again, so that `WAIT` afterwards covers this write.
 pub(super) static HOLD: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local is = redis.call('HMGET', KEYS[1], 'at', 'target', 'link')
@@ -43,8 +42,8 @@ pub(super) static HOLD: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Since when something may be missing, which is noted if it is not; nothing where somebody has vouched
-/// for this run of the server.
+/// Returns since when a pending write may be lost, and records the current time if none is recorded;
+/// false if this run of the server is marked complete.
 pub(super) static LOST_SINCE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "if redis.call('GET', KEYS[1]) == ARGV[1] then return false end
@@ -54,8 +53,8 @@ pub(super) static LOST_SINCE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Vouches for this run of the server, if it is still noted since when something was missing: that would
-/// have gone with whatever went since.
+/// Marks this run of the server complete, if `lost:RUN-ID` still exists: a further loss would have
+/// removed that key, too.
 pub(super) static VOUCH: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "if redis.call('DEL', KEYS[2]) == 0 then return 0 end
@@ -64,8 +63,8 @@ pub(super) static VOUCH: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Lets go of what is held, unless it is newer than what is stored. It is remembered for a while, so that
-/// what comes late is not held over it.
+/// Marks a pending write stored, unless it is newer than the stored link. The stored link is remembered
+/// for a while, so that a delayed older write is not added over it.
 pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local is = redis.call('HMGET', KEYS[1], 'at', 'target')

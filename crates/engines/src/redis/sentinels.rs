@@ -1,4 +1,4 @@
-//! The sentinels: they know who is master.
+//! The sentinels, which know the current master.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -9,24 +9,24 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::options::{Address, Options, SENTINEL, connection};
 
-/// The whole of a question, to one sentinel.
+/// Timeout of one query to one sentinel, with connecting.
 const PATIENCE: Duration = Duration::from_millis(600);
 
-/// What the sentinels say of one master.
+/// A master and its replicas, as a sentinel reports them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Located {
     pub(super) master: Address,
-    /// Those that are up and follow the master.
+    /// Replicas that are up and linked to the master.
     pub(super) replicas: Vec<Address>,
 }
 
-/// The sentinels of one process; asked one after the other, beginning with the one that answered last.
+/// A client of the sentinels, which queries them in turn, beginning with the last that answered.
 pub(super) struct Sentinels {
     options: Arc<Options>,
     addresses: Arc<[Address]>,
     current: Option<MultiplexedConnection>,
     turn: usize,
-    /// Told when a master is switched.
+    /// Notified when a master is switched.
     switched: Arc<Notify>,
 }
 
@@ -39,7 +39,7 @@ impl Sentinels {
         Self { options, addresses, current: None, turn: 0, switched }
     }
 
-    /// Where the master of that name is, as the first sentinel says that answers.
+    /// Returns the first answer of a sentinel about the master of this name.
     pub(super) async fn locate(&mut self, name: &str) -> RedisResult<Located> {
         let mut last = None;
         for _ in 0..self.addresses.len() {
@@ -65,7 +65,7 @@ impl Sentinels {
             .query_async(&mut connection)
             .await?;
         let Some((host, port)) = master else {
-            return Err(no_answer("the sentinels watch no master of that name"));
+            return Err(no_answer("the sentinels monitor no master of this name"));
         };
         let replicas: Vec<Value> =
             redis::cmd("SENTINEL").arg("REPLICAS").arg(name).query_async(&mut connection).await?;
@@ -91,7 +91,7 @@ impl Sentinels {
     }
 }
 
-/// A replica's address, if it can be asked.
+/// The address of a replica that is up and linked to its master; `None` for another.
 fn usable(replica: Value) -> RedisResult<Option<Address>> {
     let fields: HashMap<String, String> = from_redis_value(replica)?;
     let field = |name: &str| fields.get(name).map_or("", String::as_str);

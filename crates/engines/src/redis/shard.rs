@@ -1,4 +1,4 @@
-//! One master with its replicas, and whether they can be believed.
+//! One master with its replicas, and whether their answers are valid.
 
 use std::{
     sync::{
@@ -24,21 +24,21 @@ use super::{
     written::Written,
 };
 
-/// How long a copy is kept at most; the change feed reaches further back.
+/// Longest TTL of a copy; the change feed reaches further back.
 const COPY_MS: u64 = 480_000;
 
 /// How long a lease lasts: longer than a lookup in the store may take.
 const LEASE_MS: u64 = 5_000;
 
-/// How long a pulse is believed. What was acknowledged longer ago is known to whoever wrote it.
+/// How long a heartbeat is valid. Its process knows every change that was acknowledged longer ago.
 const PULSE_MS: u64 = 900;
 
-/// Keys that are named in one go.
+/// Links whose keys one command names.
 const KEYS_AT_ONCE: usize = 500;
 
 /// One master and its replicas, as this process sees them.
 pub(super) struct Shard {
-    /// What the sentinels call the master.
+    /// The master's name in Sentinel.
     pub(super) name: String,
     pub(super) options: Arc<Options>,
     pub(super) sentinels: Arc<[Address]>,
@@ -46,12 +46,12 @@ pub(super) struct Shard {
     pub(super) servers: RwLock<Servers>,
     turn: AtomicUsize,
     began: Instant,
-    /// The newest pulse that the master has taken; 0 if none.
+    /// The latest heartbeat that the master has stored; 0 for none.
     pulse: AtomicU64,
     written: Written,
-    /// Told when a server is lost, or the sentinels say that something has happened.
+    /// Notified when a server is lost, or a sentinel announces a switch.
     pub(super) trouble: Arc<Notify>,
-    /// Told when somebody says that a link has changed.
+    /// Notified when another process publishes a change.
     pub(super) nudge: Arc<Notify>,
 }
 
@@ -61,24 +61,24 @@ pub(super) struct Servers {
     pub(super) replicas: Arc<[Arc<Node>]>,
 }
 
-/// What is asked of the store when there is no copy.
+/// The result of a lookup in the cache.
 pub(super) enum Found {
-    /// A copy that can be believed.
+    /// A valid copy.
     Copy(Vec<u8>),
-    /// None; whoever holds the lease may bring one.
+    /// No valid copy; the holder of the lease may fill it.
     Nothing(Option<Lease>),
 }
 
-/// The right to fill in a copy that was not there.
+/// The right to fill a missing copy.
 pub(super) struct Lease {
     token: String,
     master: Arc<Master>,
 }
 
-/// When the change feed was asked.
+/// When a read of the change feed began.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
-    /// The pulse that says what was heard.
+    /// The heartbeat to write once the changes are applied.
     pulse: u64,
     at: Timestamp,
 }
@@ -105,7 +105,7 @@ impl Shard {
         }
     }
 
-    /// The copy of a link, if there is one that can be believed.
+    /// Looks up the copy of a link, on a replica if that may be valid, else on the master.
     pub(super) async fn find(&self, short: &Short) -> Found {
         let servers = self.servers.read().clone();
         let Some(master) = servers.master.filter(|master| self.is_believable(master)) else {
@@ -125,7 +125,7 @@ impl Shard {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::debug!(%error, "a replica does not answer; the master is asked");
+                    tracing::debug!(%error, "a Redis replica does not answer; reading from the master");
                 }
             }
         }
@@ -139,25 +139,25 @@ impl Shard {
             Ok((_, None, true)) => Found::Nothing(Some(Lease { token, master })),
             Ok(_) => Found::Nothing(None),
             Err(error) => {
-                tracing::debug!(%error, "the master does not answer; the store is asked");
+                tracing::debug!(%error, "the Redis master does not answer; reading from the store");
                 Found::Nothing(None)
             }
         }
     }
 
-    /// Keeps a copy of what the store has, if nobody has said meanwhile that it has changed.
+    /// Stores a copy of the store's link, unless a change has dropped the lease meanwhile.
     pub(super) async fn fill(&self, short: &Short, lease: Lease, copy: &[u8]) {
-        // So that copies of one moment do not all go at once.
+        // Jitter, so that copies of one moment do not all expire at once.
         let kept_ms = COPY_MS - u64::from(lease.token.as_bytes()[0]) * (COPY_MS / 1_024);
         let mut script = FILL.prepare_invoke();
         script.key(self.keys.copy(short)).key(self.keys.lease(short)).key(&self.keys.heard);
         script.arg(&lease.token).arg(copy).arg(kept_ms);
         if let Err(error) = lease.master.node.run::<bool>(&script).await {
-            tracing::debug!(%error, "a copy could not be kept");
+            tracing::debug!(%error, "a link could not be cached in Redis");
         }
     }
 
-    /// A copy, even one that cannot be believed.
+    /// A copy from any server, even an invalid one.
     pub(super) async fn remembered(&self, short: &Short) -> Option<Vec<u8>> {
         let servers = self.servers.read().clone();
         let read = redis::cmd("GET").arg(self.keys.copy(short)).clone();
@@ -171,7 +171,7 @@ impl Shard {
         None
     }
 
-    /// Drops the copies of links that this process has written, and lets the others know if `tell`.
+    /// Drops the copies of links that this process has written, and publishes the change if `tell`.
     pub(super) async fn forget(&self, shorts: &[Short], tell: bool) {
         let Some(master) = self.servers.read().master.clone() else { return };
         let debt = master.debt();
@@ -182,35 +182,35 @@ impl Shard {
             if tell {
                 let publish =
                     redis::cmd("PUBLISH").arg(channel(&self.options.prefix)).arg("").clone();
-                // Only to be quicker; the feed tells them.
+                // Only a wake-up: the other processes get the change from the feed.
                 let _: RedisResult<()> = master.node.ask(&publish).await;
             }
         }
     }
 
-    /// Now, for the change feed to be asked.
+    /// The heartbeat and time for a read of the change feed that begins now.
     pub(super) fn ask(&self) -> Asked {
         Asked { pulse: self.pulse_now(), at: Timestamp::now() }
     }
 
-    /// Passes on what the feed has told, and then the pulse that says so.
+    /// Drops the copies of the changed links, and then writes the heartbeat.
     pub(super) async fn hear(&self, asked: Asked, changed: &[Short]) {
         let Some(master) = self.servers.read().master.clone() else { return };
         let debt = master.debt();
         if let Err(error) = self.drop_copies(&master, changed).await {
-            tracing::debug!(%error, "Redis could not be told what has changed");
+            tracing::debug!(%error, "changes could not be applied to Redis");
             return;
         }
         debt.pay();
         let has_beaten = master.is_told() && self.beat(&master, asked).await.is_ok();
-        // A replica that lags may have what was dropped now, under the pulse before.
+        // A lagging replica may still have a copy that was dropped now, with the previous heartbeat.
         self.pulse.store(if has_beaten { asked.pulse } else { 0 }, Ordering::Release);
         if has_beaten {
             self.written.forget_before(asked.pulse);
         }
     }
 
-    /// Believes no server until something has been heard again.
+    /// Makes all answers invalid until the next heartbeat.
     pub(super) fn doubt(&self) {
         self.pulse.store(0, Ordering::Release);
     }
@@ -242,7 +242,7 @@ impl Shard {
         self.is_believable(master) && pulse.is_some_and(|pulse| pulse >= self.newest())
     }
 
-    /// Whether the newest pulse is fresh, and the master has been told of everything.
+    /// Whether the latest heartbeat is fresh and the master has got all changes.
     fn is_believable(&self, master: &Master) -> bool {
         let newest = self.newest();
         newest > 0 && self.now_ms() < newest + PULSE_MS && master.node.is_well() && master.is_told()
@@ -252,7 +252,7 @@ impl Shard {
         self.pulse.load(Ordering::Acquire)
     }
 
-    /// The pulse that is begun now: milliseconds since the shard began, plus one, for 0 is none.
+    /// The heartbeat that begins now: milliseconds since the shard began, plus one, because 0 is none.
     fn pulse_now(&self) -> u64 {
         self.now_ms() + 1
     }

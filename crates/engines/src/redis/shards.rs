@@ -1,4 +1,4 @@
-//! The masters among which links are shared.
+//! The masters that links are distributed over.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub(super) struct Shards {
 }
 
 impl Shards {
-    /// The one that has a link's copy: of each pair of a master and a short a number is drawn, and the
-    /// highest wins (rendezvous hashing), so that another master takes over its own share alone.
+    /// The shard of a link, by rendezvous hashing: each pair of a master and a short has a hash, and the
+    /// highest wins, so that an added master takes only its own share.
     pub(super) fn of(&self, short: &Short) -> &Shard {
         &self.shards[self.index_of(short)]
     }
@@ -38,7 +38,7 @@ impl Shards {
         highest.map_or(0, |(index, _)| index)
     }
 
-    /// What belongs to each shard.
+    /// Splits shorts by shard, in the order of the shards.
     pub(super) fn split(&self, shorts: impl IntoIterator<Item = Short>) -> Vec<Vec<Short>> {
         let mut shares = vec![Vec::new(); self.shards.len()];
         for short in shorts {

@@ -1,4 +1,4 @@
-//! Following the master wherever the sentinels say it is.
+//! Following the master that the sentinels report.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,14 +16,14 @@ use super::{
     shard::{Servers, Shard},
 };
 
-/// How often the sentinels are asked, though nothing seems to have happened.
+/// How often the sentinels are queried when no event arrives.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How soon they are asked again.
+/// Minimum pause between two queries.
 const SOON: Duration = Duration::from_millis(50);
 
 impl Shard {
-    /// Follows the master wherever the sentinels say it is, for as long as it is polled.
+    /// Follows the master that the sentinels report, for as long as it is polled.
     pub(super) async fn keep(&self, feed: &dyn ChangeFeed) {
         let (options, addresses) = (Arc::clone(&self.options), Arc::clone(&self.sentinels));
         let mut sentinels = Sentinels::new(options, addresses, Arc::clone(&self.trouble));
@@ -31,7 +31,7 @@ impl Shard {
             match sentinels.locate(&self.name).await {
                 Ok(located) => self.connect(located).await,
                 Err(error) => {
-                    tracing::warn!(master = %self.name, %error, "no Redis master is known");
+                    tracing::warn!(master = %self.name, %error, "the sentinels report no Redis master");
                 }
             }
             self.catch_up(feed).await;
@@ -40,7 +40,7 @@ impl Shard {
         }
     }
 
-    /// Connects to those that are not connected, and lets go of those that are not there any more.
+    /// Connects to new servers, and disconnects from those that the sentinels no longer report.
     async fn connect(&self, located: Located) {
         let is = self.servers.read().clone();
         let kept =
@@ -65,7 +65,7 @@ impl Shard {
 
     async fn dial_master(&self, address: Address) -> Option<Master> {
         let node = self.dial(address).await?;
-        // One that was it once may think so still, and the sentinels may have been told late.
+        // A former master may still think that it is one, and the sentinels may lag.
         let ready = async {
             if !node.is_master().await? {
                 return Ok(None);
@@ -99,15 +99,15 @@ impl Shard {
         }
     }
 
-    /// Tells a master that is new here, or missed something, what may have changed since anybody told
-    /// it last: that is in the data that it has.
+    /// Applies to a master that is new here, or missed a change, all changes since the time that its own
+    /// data says (`heard`).
     async fn catch_up(&self, feed: &dyn ChangeFeed) {
         let Some(master) = self.servers.read().master.clone() else { return };
         let Some(owed) = master.owed() else { return };
         let caught_up = async {
             let heard = redis::cmd("GET").arg(&self.keys.heard).clone();
             let heard: Option<i64> = master.node.ask(&heard).await.map_err(Error::unavailable)?;
-            // Where nobody has told anything yet, nobody has kept a copy.
+            // Without that time no process has cached a copy here.
             let Some(heard) = heard.and_then(|heard| Timestamp::from_millisecond(heard).ok())
             else {
                 return Ok(());
@@ -117,11 +117,11 @@ impl Shard {
         };
         match caught_up.await {
             Ok(()) => {
-                // Its replicas may not have been told yet.
+                // Its replicas may not have these changes yet.
                 self.doubt();
                 master.caught_up(owed);
             }
-            Err(error) => tracing::debug!(%error, "Redis could not be told what it missed"),
+            Err(error) => tracing::debug!(%error, "missed changes could not be applied to Redis"),
         }
     }
 }

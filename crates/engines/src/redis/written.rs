@@ -1,28 +1,28 @@
-//! What this process has written lately, of which a replica may not have heard.
+//! This process's own recent writes, which a lagging replica may not have yet.
 
 use std::collections::HashMap;
 
 use lodge_domain::links::Short;
 use parking_lot::RwLock;
 
-/// Links that are remembered; past it, all are taken to have been written.
+/// Links that are remembered; past it, every link counts as written.
 const SHORTS_MAX: usize = 100_000;
 
-/// When the copies of links were dropped for this process, on the clock of its pulses. Until a pulse
-/// that was begun later is there, a replica with the newest may still have what was dropped.
+/// When this process dropped the copies of links, on the clock of its heartbeats. A replica whose
+/// heartbeat is not later than that may still have the dropped copy.
 #[derive(Default)]
 pub(super) struct Written(RwLock<State>);
 
 #[derive(Default)]
 struct State {
     at: HashMap<Short, u64>,
-    /// When any of the others may have been dropped; 0 if none was.
+    /// When any other copy may have been dropped; 0 for never.
     others: u64,
 }
 
 impl Written {
-    /// Notes that the master has dropped these copies by now. The clock is read under the lock, so that a note that
-    /// comes late does not put one back.
+    /// Records that the master has dropped these copies by now. The clock is read under the lock, so that
+    /// a delayed call does not set a time back.
     pub(super) fn note(&self, shorts: &[Short], now: impl FnOnce() -> u64) {
         let mut state = self.0.write();
         let now = now();
@@ -33,13 +33,13 @@ impl Written {
         }
     }
 
-    /// Whether whoever has that pulse has dropped the copy.
+    /// Whether a server with this heartbeat has dropped the copy.
     pub(super) fn is_known_at(&self, pulse: u64, short: &Short) -> bool {
         let state = self.0.read();
         state.others < pulse && state.at.get(short).is_none_or(|at| *at < pulse)
     }
 
-    /// Forgets what all know who have that pulse.
+    /// Forgets the copies that every server with this heartbeat has dropped.
     pub(super) fn forget_before(&self, pulse: u64) {
         self.0.write().at.retain(|_, at| *at >= pulse);
     }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_pulse_begun_after_a_copy_was_dropped_says_that_it_was() {
+    fn only_a_heartbeat_begun_after_a_copy_was_dropped_proves_it() {
         let written = Written::default();
         written.note(&[short("mine")], || 7);
         let known = |pulse| written.is_known_at(pulse, &short("mine"));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn past_what_is_remembered_all_is_taken_to_have_been_dropped() {
+    fn past_the_limit_every_copy_counts_as_dropped() {
         let written = Written::default();
         let shorts: Vec<_> = (0..SHORTS_MAX).map(short).collect();
         written.note(&shorts, || 3);

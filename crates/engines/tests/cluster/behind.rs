@@ -1,4 +1,4 @@
-//! The contract with writes that are stored later, and what becomes of them.
+//! The contract with write-behind, and its failures.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,14 +33,14 @@ use crate::{
 
 const KEYSPACE: &str = "lodge_contract_behind";
 
-/// One process that writes behind, and its parts.
+/// A process with write-behind.
 struct Process {
     links: WriteBehind,
     tasks: JoinSet<()>,
 }
 
 impl Process {
-    /// With a queue and keys of its own, so that nobody else drains it.
+    /// Starts with a queue and keys of this name, so that no other process drains the queue.
     async fn start(name: &str) -> Self {
         Self::with(name, rabbit_options(name)).await
     }
@@ -60,7 +60,7 @@ impl Process {
         process
     }
 
-    /// Begins to drain.
+    /// Starts a worker.
     fn drain(&mut self) {
         self.drain_into(Arc::clone(&self.links.store));
     }
@@ -126,7 +126,7 @@ async fn a_link_that_waits_to_be_stored_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_newest_of_those_that_wait_is_found_and_stored() {
+async fn the_newest_pending_link_is_found_and_stored() {
     let mut process = Process::start(&fresh_name()).await;
     let first = Link { changed_at: at(10), ..link(&fresh("newest")) };
     let put = async |seconds: i64, url: &str| {
@@ -145,7 +145,7 @@ async fn the_newest_of_those_that_wait_is_found_and_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_held_still_does_not_hide_what_was_stored_over_it() {
+async fn an_older_pending_link_does_not_hide_a_newer_stored_one() {
     let process = Process::start(&fresh_name()).await;
     let old = Link { changed_at: at(10), ..link(&fresh("hidden")) };
     process.links.held.hold(&old).await.unwrap();
@@ -156,7 +156,7 @@ async fn what_is_held_still_does_not_hide_what_was_stored_over_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_what_waits_may_be_lost_from_sight_nothing_is_called_absent() {
+async fn while_pending_links_may_be_lost_from_redis_no_link_is_reported_absent() {
     let name = fresh_name();
     let process = Process::start(&name).await;
     let waiting = link(&fresh("unseen"));
@@ -167,7 +167,7 @@ async fn where_what_waits_may_be_lost_from_sight_nothing_is_called_absent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_lost_from_sight_is_vouched_for_once_it_is_stored_though_more_is_put() {
+async fn pending_links_are_complete_again_once_the_lost_ones_are_stored_even_while_more_are_put() {
     let name = fresh_name();
     let mut process = Process::start(&name).await;
     let is_absent =
@@ -201,7 +201,7 @@ async fn a_link_that_the_queue_does_not_confirm_is_stored_before_it_is_acknowled
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_worker_had_in_hand_when_it_ended_another_stores() {
+async fn a_link_in_flight_when_its_worker_ended_is_stored_by_another() {
     let name = fresh_name();
     let (mut first, mut second) = (Process::start(&name).await, Process::start(&name).await);
     let watched = Watched::new(Arc::clone(&first.links.store));
@@ -216,7 +216,7 @@ async fn what_a_worker_had_in_hand_when_it_ended_another_stores() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn past_the_queues_bound_links_are_stored_at_once() {
+async fn links_past_the_queues_maximum_length_are_stored_at_once() {
     let name = fresh_name();
     let options = rabbitmq::Options { length_max: 2, ..rabbit_options(&name) };
     let process = Process::with(&name, options).await;
@@ -226,11 +226,11 @@ async fn past_the_queues_bound_links_are_stored_at_once() {
     }
     let waiting = process.links.queue.waiting().await.unwrap();
     assert!(waiting < 8, "{waiting} wait");
-    assert!(stored(&process, &links[7]).await, "it was acknowledged, and is nowhere");
+    assert!(stored(&process, &links[7]).await, "it was acknowledged, and is lost");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_cannot_be_read_goes_to_the_dead_and_holds_nothing_up() {
+async fn a_message_that_cannot_be_parsed_is_dead_lettered_and_does_not_block_the_queue() {
     let name = fresh_name();
     let mut process = Process::start(&name).await;
     let channel = raw_channel().await;
@@ -252,7 +252,7 @@ async fn a_message_that_cannot_be_read_goes_to_the_dead_and_holds_nothing_up() {
     within(Duration::from_secs(5), is_buried).await;
 }
 
-/// A channel that publishes whatever it is told to.
+/// A channel of the driver, to publish arbitrary messages.
 async fn raw_channel() -> Channel {
     let layout = layout(&[Kind::Rabbitmq]);
     let (secret, node) =

@@ -20,19 +20,19 @@ use uuid::Uuid;
 
 use crate::testbed::nodes;
 
-/// A connection to a keyspace of the tests' own.
+/// Connects to a keyspace for tests.
 pub(crate) async fn connect(keyspace: &str) -> Cassandra {
     Cassandra::connect(&options(keyspace)).await.unwrap()
 }
 
-/// How a keyspace of the tests' own is reached.
+/// Connection options for a keyspace for tests.
 pub(crate) fn options(keyspace: &str) -> Options {
     let (nodes, keyspace) = (nodes(Kind::Cassandra), keyspace.to_owned());
     Options { nodes, keyspace, copies: 3, login: None, tls: None }
 }
 
-/// What a feed tells. Asking it ends early, because it is asked all the time: on a machine that is busy
-/// with the other tests it is asked again, as the process that follows it does.
+/// Reads a feed. A read has a short timeout, because the feed is polled: on a machine that is busy with
+/// other tests it is retried, as the process that follows the feed does.
 async fn heard(feed: &dyn ChangeFeed) -> Vec<Short> {
     const TRIES: usize = 20;
     for _ in 1..TRIES {
@@ -49,7 +49,7 @@ async fn stores() -> (Fixture, Cassandra) {
     (fixture(&engine, engine.links().0), engine)
 }
 
-/// Stores of which the links are asked for in another way.
+/// The stores of an engine with another store of links.
 pub(crate) fn fixture(engine: &Cassandra, links: Arc<dyn LinkStore>) -> Fixture {
     let (clicks, keys) = (engine.clicks(), engine.keys());
     Fixture { links, clicks, keys, can_search: false, stores_later: false }
@@ -58,7 +58,7 @@ pub(crate) fn fixture(engine: &Cassandra, links: Arc<dyn LinkStore>) -> Fixture 
 lodge_contract::promises!(stores);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_short_that_a_put_has_taken_is_not_claimed_though_the_id_follows_from_it() {
+async fn a_short_taken_by_a_put_is_not_claimed_although_the_id_is_derived_from_it() {
     let (links, _) = connect("lodge_contract").await.links();
     let replaceable = |short: &Short, url: &str, seconds: i64| {
         let (id, at) = (LinkId::of(short), at(seconds));
@@ -99,7 +99,7 @@ async fn a_short_that_its_owner_claims_again_stays_on_their_list() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_hears_of_what_it_writes_itself_and_of_what_it_repeats() {
+async fn a_feed_contains_the_writes_of_its_own_process_and_their_repetitions() {
     let (links, feed) = connect("lodge_contract").await.links();
     let link = link(&fresh("own"));
     for turn in ["first", "again"] {
@@ -110,7 +110,7 @@ async fn a_process_hears_of_what_it_writes_itself_and_of_what_it_repeats() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_process_hears_of_each_of_many_changes_that_come_at_once() {
+async fn a_feed_contains_each_of_many_concurrent_changes_of_another_process_once() {
     let (links, _) = connect("lodge_contract").await.links();
     let (_, feed) = connect("lodge_contract").await.links();
     let shorts: BTreeSet<Short> = (0..300).map(|_| fresh("many")).collect();
@@ -120,12 +120,12 @@ async fn another_process_hears_of_each_of_many_changes_that_come_at_once() {
     }
     let heard = heard(&*feed).await;
     let mine: Vec<&Short> = heard.iter().filter(|short| shorts.contains(*short)).collect();
-    assert_eq!(mine.len(), shorts.len(), "each is told of once");
+    assert_eq!(mine.len(), shorts.len(), "each change is in the feed once");
     assert_eq!(mine.into_iter().collect::<BTreeSet<_>>(), shorts.iter().collect());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_with_more_rows_than_are_written_as_one_counts_whole() {
+async fn a_link_with_more_rows_than_one_batch_is_counted_in_full() {
     let engine = connect("lodge_contract").await;
     let (incarnation, link) = (Uuid::now_v7(), LinkId(Uuid::now_v7()));
     let cell = ClickCell { link, hour: BEGIN.as_second() / 3_600, device: Device::Desktop };
@@ -141,7 +141,7 @@ async fn a_link_with_more_rows_than_are_written_as_one_counts_whole() {
         let from_hosts: u64 = report.lines.iter().map(|line| line.clicks).sum();
         assert_eq!((report.total, from_hosts, report.lines.len()), (expected, expected, 250));
     }
-    // One that remembers nothing of it reads what is there, and adds to that.
+    // A store with an empty cache reads the stored counts, and adds to them.
     let another = engine.clicks();
     another.add(batch(2)).await.unwrap();
     another.add(batch(3)).await.unwrap();

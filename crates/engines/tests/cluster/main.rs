@@ -1,4 +1,4 @@
-//! The engines against the real thing: `cargo xtask cluster up` brings it up.
+//! The engines against real servers, which `cargo xtask cluster up` starts.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! A way to a server on which its answers can stay away.
+//! A proxy that can drop a server's answers.
 
 use std::{
     net::SocketAddr,
@@ -16,7 +16,7 @@ use tokio::{
     },
 };
 
-/// Passes on all that is said, until it keeps the server's answers to itself.
+/// A TCP proxy that forwards both directions, until it is told to drop the server's answers.
 pub(crate) struct Muffled {
     pub(crate) address: SocketAddr,
     is_muffled: Arc<AtomicBool>,
@@ -40,7 +40,7 @@ impl Muffled {
         Self { address, is_muffled }
     }
 
-    /// No answer passes any more.
+    /// Drops all answers from now on.
     pub(crate) fn muffle(&self) {
         self.is_muffled.store(true, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! Redis servers of a test's own: with TLS, or several masters, or to be killed, or to lag.
+//! Redis servers for one test: with TLS, with several masters, or to be killed or lag.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::redis::options;
 
-/// Of the servers and the sentinel.
+/// The password of the servers and the sentinel.
 pub(crate) const PASSWORD: &str = "wz9-right-password";
 
 /// Masters, at first without replicas, and one sentinel that watches them.
@@ -30,7 +30,7 @@ pub(crate) struct OwnRedis {
 }
 
 impl OwnRedis {
-    /// Starts a master of each name; nothing but TLS is spoken with `tls`.
+    /// Starts a master of each name; with `tls` they accept only TLS.
     pub(crate) fn start(masters: &[&str], tls: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::at(folder.path());
@@ -52,16 +52,16 @@ impl OwnRedis {
         redis
     }
 
-    /// Kills the master at that place.
+    /// Kills the master at index `place`.
     pub(crate) fn kill(&mut self, place: usize) {
         self.servers[place].kill().unwrap();
         self.servers[place].wait().unwrap();
     }
 
-    /// Gives the master at that place a replica, and returns when that has all and the sentinel has to
-    /// look for it.
+    /// Adds a replica to the master at index `place`, waits until it is in sync, and makes the sentinel
+    /// discover it.
     pub(crate) fn add_replica(&mut self, place: usize) -> Replica {
-        assert!(!self.tls, "it is asked without TLS");
+        assert!(!self.tls, "redis-cli connects without TLS");
         let (address, port) = (free_address(), self.addresses[place].port());
         let follow = format!("replicaof 127.0.0.1 {port}\nmasterauth {PASSWORD}\nsave \"\"\n");
         self.launch("replica", &(self.common(address) + &follow), &[]);
@@ -76,7 +76,7 @@ impl OwnRedis {
         replica
     }
 
-    /// How it is reached.
+    /// Connection options with keys of this prefix.
     pub(crate) fn options(&self, prefix: &str) -> Options {
         let authorities_pem = Some(fs::read_to_string(self.authority.root()).unwrap());
         Options {
@@ -123,20 +123,20 @@ impl Drop for OwnRedis {
     }
 }
 
-/// A server that follows a master, without TLS.
+/// A replica without TLS.
 pub(crate) struct Replica {
     address: SocketAddr,
 }
 
 impl Replica {
-    /// How many keys were found when they were read.
+    /// The number of reads that found their key.
     pub(crate) fn keys_found(&self) -> u64 {
         let stats = self.ask(&["INFO", "stats"]);
         let found = stats.lines().find_map(|line| line.strip_prefix("keyspace_hits:"));
         found.unwrap().trim().parse().unwrap()
     }
 
-    /// Keeps what it has, and hears of nothing more.
+    /// Stops replication; the data stays.
     pub(crate) fn stop_following(&self) {
         assert_eq!(self.ask(&["REPLICAOF", "NO", "ONE"]).trim(), "OK");
     }
@@ -146,7 +146,7 @@ impl Replica {
     }
 }
 
-/// What a server says.
+/// Runs a command on a server with `redis-cli`; returns its output.
 fn ask(server: SocketAddr, command: &[&str]) -> String {
     let output = Command::new("redis-cli")
         .env("REDISCLI_AUTH", PASSWORD)

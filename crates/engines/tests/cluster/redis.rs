@@ -1,4 +1,4 @@
-//! The contract with Redis before the store, and what Redis may and may not do to a reader.
+//! The contract with Redis in front of the store, and what a reader may see from Redis.
 
 use std::{
     sync::Arc,
@@ -23,7 +23,7 @@ use crate::{
 
 const KEYSPACE: &str = "lodge_contract_redis";
 
-/// One process's way to the links: Redis before Cassandra, and those who follow the changes.
+/// A process with Redis in front of Cassandra, and the tasks that follow the change feed.
 struct Process {
     links: Arc<dyn LinkStore>,
     store: Arc<Watched>,
@@ -46,7 +46,7 @@ impl Process {
         process
     }
 
-    /// One that hears of changes when the feed is asked.
+    /// A process that reads the change feed only when the test does.
     async fn unheard(redis: &Redis) -> (Self, Arc<dyn ChangeFeed>) {
         let (store, feed) = connect(KEYSPACE).await.links();
         let store = Watched::new(store);
@@ -56,12 +56,12 @@ impl Process {
         (Self { links, store, followers }, feed)
     }
 
-    /// How often the store was asked for a link.
+    /// The number of links that were read from the store.
     fn lookups(&self) -> usize {
         self.store.lookups()
     }
 
-    /// Finds a link; whether the store was asked for it.
+    /// Finds a link; returns whether it was read from the store.
     async fn asks_the_store_for(&self, short: &Short) -> bool {
         let before = self.lookups();
         assert!(self.links.find(short).await.unwrap().is_some(), "{short}");
@@ -69,14 +69,14 @@ impl Process {
     }
 }
 
-/// Redis with keys of that prefix.
+/// The cluster's Redis with keys of this prefix.
 pub(crate) fn redis(prefix: &str) -> Redis {
     let layout = layout(&[Kind::Redis, Kind::Sentinel]);
     let password = layout.secret(Kind::Redis).unwrap();
     Redis::new(options(nodes(Kind::Sentinel), &password, prefix)).unwrap()
 }
 
-/// How the master `lodge` is reached that these sentinels watch.
+/// Connection options for the master `lodge` of these sentinels.
 pub(crate) fn options(sentinels: Vec<String>, password: &str, prefix: &str) -> Options {
     let login = Login { username: String::new(), password: Some(password.into()) };
     Options {
@@ -101,7 +101,7 @@ mod contract {
     lodge_contract::promises!(super::stores);
 }
 
-/// Asks until it holds.
+/// Polls until `holds` is true, at most for `time`.
 pub(crate) async fn within<F: Future<Output = bool>>(time: Duration, holds: impl Fn() -> F) {
     let began = Instant::now();
     while !holds().await {
@@ -110,7 +110,7 @@ pub(crate) async fn within<F: Future<Output = bool>>(time: Duration, holds: impl
     }
 }
 
-/// The same for what is promised within a second.
+/// The same with a limit of one second.
 pub(crate) async fn within_a_second<F: Future<Output = bool>>(holds: impl Fn() -> F) {
     within(Duration::from_secs(1), holds).await;
 }
@@ -119,13 +119,13 @@ async fn target_at(process: &Process, short: &Short) -> String {
     process.links.find(short).await.unwrap().unwrap().target.as_str().to_owned()
 }
 
-/// Until finding it costs the store nothing.
+/// Waits until the link is found without a read from the store.
 async fn wait_for_copy(process: &Process, short: &Short) {
     within(Duration::from_secs(10), async || !process.asks_the_store_for(short).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_process_has_read_another_need_not_ask_the_store_for() {
+async fn a_link_that_one_process_has_read_another_finds_without_the_store() {
     let (one, other) = (Process::start().await, Process::start().await);
     let link = create(&*one.links, link(&fresh("shared"))).await;
     wait_for_copy(&one, &link.short).await;
@@ -140,7 +140,7 @@ async fn after_a_flush_a_copy_is_kept_again_within_a_second() {
     let link = create(&*process.links, link(&fresh("flushed"))).await;
     wait_for_copy(&process, &link.short).await;
     flush(&prefix);
-    // Whoever is first brings a copy that cannot be kept yet.
+    // The first reader's copy cannot be stored yet.
     process.links.find(&link.short).await.unwrap();
     within_a_second(async || !process.asks_the_store_for(&link.short).await).await;
 }
@@ -169,7 +169,7 @@ async fn a_process_sees_its_own_change_at_once_though_a_replica_lags() {
         let _ = feed.changed().await;
         let before = replica.keys_found();
         process.links.find(&old.short).await.unwrap();
-        // The copy, and the pulse.
+        // The copy, and the heartbeat.
         replica.keys_found() >= before + 2
     })
     .await;
@@ -193,7 +193,7 @@ async fn a_change_by_a_process_that_cannot_reach_redis_is_seen_within_a_second()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_read_before_a_change_is_not_kept_after_it() {
+async fn a_link_read_before_a_change_is_not_cached_after_it() {
     let (slow, other) = (Process::start().await, Process::start().await);
     let old = create(&*slow.links, link(&fresh("slow"))).await;
     everybody_has_heard(&[&slow, &other]).await;
@@ -205,7 +205,7 @@ async fn what_was_read_before_a_change_is_not_kept_after_it() {
     within_a_second(async || slow.lookups() > before).await;
     let new =
         change(&*other.links, &old, |link| link.target = target("https://new.example/")).await;
-    // So that the feed does not put right what the slow one does.
+    // So that the feed does not repair what the slow process does.
     everybody_has_heard(&[&slow, &other]).await;
     release.send(()).unwrap();
     assert_eq!(*lookup.await.unwrap().unwrap(), old, "it was read before");
@@ -213,7 +213,7 @@ async fn what_was_read_before_a_change_is_not_kept_after_it() {
     assert_eq!(*other.links.find(&new.short).await.unwrap().unwrap(), new);
 }
 
-/// Returns when every process knows of all that was changed before.
+/// Returns when every process has read all earlier changes from the feed.
 async fn everybody_has_heard(processes: &[&Process]) {
     let (cut_off, _) = connect(KEYSPACE).await.links();
     let old = create(&*cut_off, link(&fresh("heard"))).await;
@@ -228,13 +228,13 @@ async fn everybody_has_heard(processes: &[&Process]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_hears_nothing_asks_the_store() {
+async fn a_process_that_does_not_read_the_feed_reads_from_the_store() {
     let (one, mut deaf) = (Process::start().await, Process::start().await);
     let link = create(&*one.links, link(&fresh("deaf"))).await;
     wait_for_copy(&deaf, &link.short).await;
     deaf.followers.abort_all();
     within_a_second(async || deaf.asks_the_store_for(&link.short).await).await;
-    assert!(deaf.asks_the_store_for(&link.short).await, "a copy was believed");
+    assert!(deaf.asks_the_store_for(&link.short).await, "an outdated copy was accepted");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -255,7 +255,7 @@ async fn links_with_a_password_or_a_limit_stay_in_the_store() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_master_that_is_lost_takes_its_own_links_copies_and_no_others() {
+async fn the_loss_of_a_master_loses_only_the_copies_of_its_own_links() {
     let mut servers = OwnRedis::start(&["first", "second"], false);
     let options = servers.options(fresh("two").as_str());
     let process = Process::with(&Redis::new(options).unwrap()).await;
@@ -276,11 +276,11 @@ async fn a_master_that_is_lost_takes_its_own_links_copies_and_no_others() {
         }
         asked
     };
-    // A master that is slow once is not asked then either, but those that are lost stay the same.
+    // A momentarily slow master sends reads to the store, too, but the set of lost links stays the same.
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut asked = asked_of_the_store().await;
     loop {
-        assert!((1..20).contains(&asked.len()), "{} of 20 are asked of the store", asked.len());
+        assert!((1..20).contains(&asked.len()), "{} of 20 are read from the store", asked.len());
         let again = asked_of_the_store().await;
         if again == asked {
             break;

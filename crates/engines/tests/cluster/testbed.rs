@@ -1,4 +1,4 @@
-//! Where the cluster is.
+//! Access to the checkout's cluster.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,23 +7,23 @@ use std::{
 
 use lodge_testbed::{Cluster, Kind, Layout, Member};
 
-/// The checkout's cluster; a test on it cannot pass while what it needs is down.
+/// The layout of the checkout's cluster, with the needed servers running.
 pub(crate) fn layout(needed: &[Kind]) -> Layout {
     cluster(needed).layout().clone()
 }
 
-/// Where all servers of a kind are, as `host:port`.
+/// The addresses of all servers of a kind, as `host:port`.
 pub(crate) fn nodes(kind: Kind) -> Vec<String> {
     layout(&[kind]).addresses(kind).iter().map(ToString::to_string).collect()
 }
 
-/// Where everything is, and the Redis master.
+/// The layout, and the current Redis master.
 fn master() -> (Layout, Member) {
     let cluster = cluster(&[Kind::Redis, Kind::Sentinel]);
     (cluster.layout().clone(), cluster.redis_master().unwrap())
 }
 
-/// Takes from Redis all keys of a prefix, as a flush does.
+/// Deletes all keys of a prefix from Redis, as a flush does.
 pub(crate) fn flush(prefix: &str) {
     let (layout, master) = master();
     let all = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end";
@@ -44,7 +44,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Where what is made once for all servers is kept.
+/// The folder for files that are created once for all servers.
 pub(crate) fn cache() -> PathBuf {
     Layout::of(&workspace()).cache().to_owned()
 }

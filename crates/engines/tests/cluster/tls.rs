@@ -1,4 +1,4 @@
-//! Signing in, and TLS: who has not the password, or does not trust the authority, gets nowhere.
+//! TLS and logins: connecting requires the password and a trusted certificate.
 
 use std::{fs, net::Ipv4Addr, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     testbed::layout,
 };
 
-/// The certificate of an authority that nobody knows.
+/// The certificate of an authority that signed no server's certificate.
 fn strangers_root() -> String {
     let folder = tempfile::tempdir().unwrap();
     let stranger = Authority::at(folder.path());
@@ -27,7 +27,7 @@ fn strangers_root() -> String {
     fs::read_to_string(stranger.root()).unwrap()
 }
 
-/// That it could not be used, and that the password is not told on the way.
+/// Asserts that the probe failed, and that the error does not contain the password.
 fn refused<T: std::fmt::Debug>(probed: &Result<T>, what: &str) {
     let Err(Error::Unavailable { cause, .. }) = probed else { panic!("{what}: {probed:?}") };
     for told in [format!("{cause}"), format!("{cause:?}")] {
@@ -36,7 +36,7 @@ fn refused<T: std::fmt::Debug>(probed: &Result<T>, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn redis_is_reached_over_tls_with_the_password_alone() {
+async fn redis_is_reached_over_tls_only_with_the_password() {
     let redis = OwnRedis::start(&["lodge"], true);
     let right = redis.options("tls");
     within(Duration::from_secs(10), async || Redis::probe(right.clone()).await.is_ok()).await;
@@ -55,7 +55,7 @@ async fn redis_is_reached_over_tls_with_the_password_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rabbitmq_is_reached_over_tls_with_the_password_alone() {
+async fn rabbitmq_is_reached_over_tls_only_with_the_password() {
     let layout = layout(&[Kind::Rabbitmq]);
     let plain = rabbit_options("tls");
     let nodes: Vec<String> =
@@ -78,7 +78,7 @@ async fn rabbitmq_is_reached_over_tls_with_the_password_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cassandra_is_reached_over_tls_by_whoever_trusts_its_authority() {
+async fn cassandra_is_reached_over_tls_only_with_its_authority_trusted() {
     let layout = layout(&[Kind::Cassandra]);
     let tls = |authorities_pem| Some(Tls::trusting(Some(authorities_pem)));
     let root = fs::read_to_string(layout.authority().root()).unwrap();

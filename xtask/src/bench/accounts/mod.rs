@@ -1,4 +1,4 @@
-//! Accounts: reads with a token, sign-ins, and what a sign-in tells by its time.
+//! Accounts: reads with a token, sign-ins, and information leaks by the timing of sign-ins.
 
 pub(super) mod reads;
 mod setup;

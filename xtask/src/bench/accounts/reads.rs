@@ -10,11 +10,11 @@ use crate::bench::{
     tiers::Tiers,
 };
 
-/// How many have signed in.
+/// The metric of successful sign-ins.
 const SIGNED_IN: &str =
     "lodge_http_requests_total{method=\"POST\",route=\"/api/session\",status=\"200\"}";
 
-/// Picks one of the tokens at random; the same for both servers. Requests are made before the start, so
+/// Picks one of the tokens at random; the same for both servers. Requests are built before the start, so
 /// that wrk spends little on them.
 const TOKENS: &str = "local requests = {}\n\
     function init(args)\n\
@@ -34,7 +34,7 @@ pub(super) fn open_loop(options: &AccountsOptions) -> Result<()> {
         "p50, ms",
         "p99, ms (bar 4)",
         "runs' p99",
-        "from memory",
+        "from the cache",
     ]);
     let one = start(options)?;
     row(options, "one process, 4,000/s", &one, 4_000)?;
@@ -45,7 +45,7 @@ pub(super) fn open_loop(options: &AccountsOptions) -> Result<()> {
     row(options, "two processes, 2,000/s", &tiers.web, 2_000)
 }
 
-/// One row of a process's whole life; each run draws other sessions.
+/// Prints one row over all runs of a process; each run draws other sessions.
 fn row(options: &AccountsOptions, name: &str, lodge: &Lodge, rate: u32) -> Result<()> {
     let [p50, p99] = columns(&options.common.each_run(|run| read(options, lodge, rate, run))?);
     let count = |name: &str| lodge.counter(&format!("lodge_accounts_cache_{name}_seconds_count"));
@@ -71,7 +71,7 @@ pub(in crate::bench) fn script(lodge: &Lodge) -> String {
     TOKENS.replace("TOKENS", &lodge.path("tokens"))
 }
 
-/// As many reads as nginx and Lodge can answer.
+/// Reads at the maximum rate of nginx and of Lodge.
 pub(super) fn saturation(options: &AccountsOptions) -> Result<()> {
     let scratch = Scratch::new()?;
     let nginx = Nginx::start(&scratch, "return 200")?;
@@ -92,8 +92,8 @@ pub(super) fn saturation(options: &AccountsOptions) -> Result<()> {
     options.common.bar("a quarter of nginx", ratios.median() >= 0.25)
 }
 
-/// Reads at 4,000/s while nobody signs in, and while as many do as can, on more connections than hash and
-/// fewer than may wait.
+/// Reads at 4,000/s without sign-ins, and with as many sign-ins as possible, on more connections than hash
+/// threads and fewer than may wait.
 pub(super) fn busy(options: &AccountsOptions) -> Result<()> {
     let mut lodge = start(options)?;
     let sign_in = format!("accounts-sign-in --users {} --connections 16", options.users);
@@ -102,7 +102,7 @@ pub(super) fn busy(options: &AccountsOptions) -> Result<()> {
         idle.push(read(options, &lodge, 4_000, 2 * run + 1)?);
         let before = lodge.counter(SIGNED_IN).unwrap_or_default();
         let sign_ins = lodge.start_load(&sign_in)?;
-        lodge.wait_until("somebody signs in", |lodge| {
+        lodge.wait_until("sign-ins succeed", |lodge| {
             lodge.counter(SIGNED_IN).is_ok_and(|count| count > before)
         })?;
         let before = lodge.counter(SIGNED_IN)?;
@@ -113,17 +113,17 @@ pub(super) fn busy(options: &AccountsOptions) -> Result<()> {
     }
     table(["GET /api/me, 4,000/s, open loop", "p50, ms", "p99, ms", "runs' p99"]);
     let mut medians = Vec::new();
-    for (name, runs) in [("nobody signs in", &idle), ("sign-ins on 16 connections", &busy)] {
+    for (name, runs) in [("no sign-ins", &idle), ("sign-ins on 16 connections", &busy)] {
         let [p50, p99] = columns(runs);
         println!("| {name} | {p50:.2} | {p99:.2} | {p99:.2?} |");
         medians.push(p99.median());
     }
-    println!("meanwhile {signed_in:?} signed in a second");
+    println!("meanwhile {signed_in:?} sign-ins a second");
     let (times, more) = (medians[1] / medians[0], medians[1] - medians[0]);
     println!(
-        "p99 {times:.2} times that of idle, {more:.2} ms more (bar: twice, or less than 2 ms more)"
+        "p99 {times:.2} times that without sign-ins, {more:.2} ms more (bar: twice, or less than 2 ms more)"
     );
     let enough = signed_in.iter().all(|&many| many >= 85);
-    options.common.bar("at least 85 sign in a second meanwhile", enough)?;
+    options.common.bar("at least 85 sign-ins a second meanwhile", enough)?;
     options.common.bar("p99 beside sign-ins", times <= 2.0 || more < 2.0)
 }

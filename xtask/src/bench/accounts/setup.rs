@@ -1,5 +1,4 @@
-//! What every part needs: its options, and a process that serves accounts on a folder that is made once and
-//! kept.
+//! Options and server of all parts, on a data folder that is created once and kept.
 
 use std::{fs, path::PathBuf};
 
@@ -16,10 +15,10 @@ use crate::process;
 pub(crate) struct AccountsOptions {
     #[command(flatten)]
     pub(super) common: Options,
-    /// Accounts in the folder; it is made the first time, in minutes, and kept in target/bench.
+    /// Accounts in the folder, which is created the first time, in minutes, and kept in target/bench.
     #[arg(long, default_value_t = 10_000_000)]
     pub(super) users: u64,
-    /// Live sessions in it, of accounts drawn at random.
+    /// Valid sessions in the folder, of random accounts.
     #[arg(long, default_value_t = 100_000)]
     pub(super) sessions: u64,
     /// Names of each kind whose sign-ins are timed.
@@ -28,7 +27,7 @@ pub(crate) struct AccountsOptions {
 }
 
 impl AccountsOptions {
-    /// Makes the folder small if the runs are to be quick.
+    /// Makes the folder small for quick runs.
     pub(super) fn settle(&mut self) {
         if self.common.settle() {
             (self.users, self.sessions, self.names) = (20_000, 2_000, 20);
@@ -42,16 +41,16 @@ pub(super) fn with_seeded(options: &AccountsOptions) -> Result<Lodge> {
     Ok(lodge.with("LODGE_APPS", "accounts"))
 }
 
-/// Both roles in one process.
+/// Starts a process with both roles.
 pub(super) fn start(options: &AccountsOptions) -> Result<Server> {
     with_seeded(options)?.start()
 }
 
-/// What was said of the folder when it was made, its size among it.
+/// The file with the output of the creation of the folder, with its size.
 const SAID: &str = "said.txt";
 
-/// The folder of this size, with the data folder `data` and the sessions' tokens in `tokens`; made if it is not
-/// there. What was broken off is made anew. Remove `target/bench` after some weeks: sessions last 30 days.
+/// The folder of this size, with the data folder `data` and the sessions' tokens in `tokens`; created if it
+/// does not exist or is incomplete. Remove `target/bench` after some weeks: sessions last 30 days.
 fn folder(options: &AccountsOptions) -> Result<PathBuf> {
     let name = format!("accounts-{}-{}", options.users, options.sessions);
     let folder = process::root().join("target/bench").join(name);
@@ -63,16 +62,16 @@ fn folder(options: &AccountsOptions) -> Result<PathBuf> {
         fs::remove_dir_all(&folder)?;
     }
     fs::create_dir_all(&folder)?;
-    println!("making {} accounts in {}", options.users, folder.display());
+    println!("creating {} accounts in {}", options.users, folder.display());
     let said = Lodge::of(&binary(), folder.clone()).seed(options.users, options.sessions)?;
     fs::write(&note, said).with_context(|| format!("{} cannot be written", note.display()))?;
     Ok(folder)
 }
 
-/// Bytes on disk, as they were when the folder was made.
+/// Prints the bytes on disk when the folder was created.
 pub(super) fn size(options: &AccountsOptions) -> Result<()> {
     let said = fs::read_to_string(folder(options)?.join(SAID))?;
-    println!("the folder, when it was made (a seed's estimate: 220 bytes for each account):");
+    println!("the folder when it was created (a seed's estimate: 220 bytes per account):");
     print!("{said}");
     Ok(())
 }

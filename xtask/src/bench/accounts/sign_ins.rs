@@ -1,4 +1,4 @@
-//! How many sign-ins a second of the hash threads' CPU time is good for.
+//! Sign-ins per second of the hash threads' CPU time.
 
 use anyhow::Result;
 
@@ -8,10 +8,10 @@ use crate::bench::{
     usage::cpu_us_of_threads,
 };
 
-/// What the hash threads are called.
+/// The name of the hash threads.
 const HASH_THREADS: &str = "lodge-argon2";
 
-/// Closed loop, so that the hash threads never wait.
+/// A closed loop, so that the hash threads never idle.
 pub(super) fn per_cpu_second(options: &AccountsOptions) -> Result<()> {
     let lodge = start(options)?;
     let (users, seconds) = (options.users, options.common.seconds);
@@ -35,5 +35,5 @@ pub(super) fn per_cpu_second(options: &AccountsOptions) -> Result<()> {
         "| a second of the hash threads' CPU time (bar 85, ceiling of the hash 94–117) | {per_cpu_s:.1}; runs {per_cpu_s:.1?} |"
     );
     println!("| a second | {rates:.1} |\n| p99, ms | {p99s:.0} |");
-    options.common.bar("85 for a second of CPU time", per_cpu_s.median() >= 85.0)
+    options.common.bar("85 sign-ins per second of CPU time", per_cpu_s.median() >= 85.0)
 }

@@ -1,4 +1,4 @@
-//! What a sign-in tells by its time: where in the table a name stands, and what kind of account it is.
+//! Whether the time of a sign-in reveals the place of a name in the table, or the kind of account.
 
 use std::time::Instant;
 
@@ -16,16 +16,16 @@ use crate::{
     http::Http,
 };
 
-/// Nobody's.
-const WRONG: &str = "not the password of anybody";
+/// A wrong password for every account.
+const WRONG: &str = "not the password of any account";
 
-/// What kinds may be apart at most where the noise would hide more, in ms.
+/// Maximum difference between kinds, even if the noise is larger, in ms.
 const APART_MS: f64 = 0.3;
 
-/// Tries of one name: fewer than the failures after which it is refused.
+/// Tries of one name: fewer than the failed sign-ins after which it is blocked.
 const TRIES: u64 = 80;
 
-/// Names, and the password that is tried.
+/// A kind of sign-in: names, the password, and the expected status.
 struct Kind {
     what: &'static str,
     names: Vec<String>,
@@ -33,18 +33,18 @@ struct Kind {
     status: u16,
 }
 
-/// Sends a name and a password; the status of what is answered, when all of it is here.
+/// Sends a name and a password; returns the status after the complete answer.
 fn post(lodge: &Lodge, http: &Http, path: &str, username: &str, password: &str) -> Result<u16> {
     let body = json!({ "username": username, "password": password });
     let answer = http.ask("POST", lodge.address(), path, &[], Some(&body));
     Ok(answer.with_context(|| format!("no answer to {username} at {path}"))?.status)
 }
 
-/// Sign-ins of every kind in turn, in another order each time, on one connection; the times of each kind,
-/// in ms.
+/// Signs in with every kind in random order on one connection, repeatedly; returns the times of each kind in
+/// ms.
 fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Runs>> {
     let http = Http::keeping();
-    // Connects, before the clock is looked at.
+    // Connects before the first measurement.
     http.send("GET", lodge.address(), "/login").context("no answer")?;
     let mut times = vec![Runs::default(); kinds.len()];
     let mut order: Vec<usize> = (0..kinds.len()).collect();
@@ -62,7 +62,7 @@ fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Runs>> {
     Ok(times)
 }
 
-/// The first, the middle and the last of all, and nobody; then those whose page of the index was not read
+/// The first, the middle and the last account, and an unknown name; then names whose index page was not read
 /// just before.
 pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
     let lodge = start(options)?;
@@ -73,9 +73,9 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
         places.map(|(what, at)| Kind { what, names: vec![seeded_name(at)], password, status })
     };
     let others = [
-        ("nobody", vec![seeded_name(options.users)]),
-        ("somebody else each time", (middle + 1..=middle + tries).map(seeded_name).collect()),
-        ("nobody, another name each time", unknown(options)),
+        ("an unknown name", vec![seeded_name(options.users)]),
+        ("another account each time", (middle + 1..=middle + tries).map(seeded_name).collect()),
+        ("another unknown name each time", unknown(options)),
     ];
     let others = others.map(|(what, names)| Kind { what, names, password: WRONG, status: 401 });
     let wrong: Vec<Kind> = known(WRONG, 401).into_iter().chain(others).collect();
@@ -91,15 +91,15 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
         let right = right_ms.get(place).map_or("–".to_owned(), |ms| format!("{ms:.3}"));
         println!("| {} | {:.3} | {right} |", kind.what, wrong_ms[place]);
     }
-    // Those whose page was read just before, and then the others.
+    // Names whose index page was read just before, and then the others.
     let of_one_kind = |kinds: &[Runs]| apart(&kinds.iter().map(Runs::median).collect()) < APART_MS;
     options.common.bar(
-        "a sign-in costs the same wherever its name stands",
+        "the time of a sign-in is independent of the place of its name",
         of_one_kind(&wrong_ms[..4]) && of_one_kind(&wrong_ms[4..]) && of_one_kind(&right_ms),
     )
 }
 
-/// Known and unknown names, banned accounts, and those without a password.
+/// Known and unknown names, banned accounts, and accounts without a password.
 pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
     let lodge = start(options)?;
     let numbers = 0..options.names;
@@ -113,7 +113,7 @@ pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
     let first = interleaved(&lodge, &kinds, options.names)?;
     let second = interleaved(&lodge, &kinds, options.names)?;
     let what = format!("{} sign-ins over as many names, in ms", options.names);
-    table([&what, "median", "of another run", "apart", "p90 of both"]);
+    table([&what, "median", "median of another run", "difference", "p90 of both"]);
     let (mut noise, mut medians) = (0.0_f64, Runs::default());
     for (place, kind) in kinds.iter().enumerate() {
         let (one, other) = (first[place].median(), second[place].median());
@@ -125,42 +125,42 @@ pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
     }
     let apart = apart(&medians);
     println!(
-        "kinds are {apart:.3} ms apart (medians of both runs together); two runs of one kind up to {noise:.3} ms (bar: the first less than the second, and less than {APART_MS} however noisy the machine is)"
+        "kinds differ by {apart:.3} ms (medians of both runs together), two runs of one kind by up to {noise:.3} ms (bar: the first less than the second, and less than {APART_MS})"
     );
-    options.common.bar("the time of a sign-in tells nothing", apart < noise.min(APART_MS))
+    options.common.bar("the time of a sign-in reveals nothing", apart < noise.min(APART_MS))
 }
 
-/// How far the largest is from the least.
+/// The difference between maximum and minimum.
 fn apart(values: &Runs) -> f64 {
     let (least, most) = values.range();
     most - least
 }
 
-/// What nine of ten are not above; of at least one.
+/// The 90th percentile of at least one value.
 fn p90(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted[(sorted.len() * 9).div_ceil(10) - 1]
 }
 
-/// Names of accounts that were not seeded.
+/// Names without an account.
 fn unknown(options: &AccountsOptions) -> Vec<String> {
     (options.users..options.users + options.names).map(seeded_name).collect()
 }
 
-/// Accounts with a password, banned; made the first time.
+/// Banned accounts with a password, created the first time.
 fn banned(options: &AccountsOptions, lodge: &Lodge) -> Result<Vec<String>> {
     let http = Http::new();
     let names: Vec<String> = (0..options.names).map(|number| format!("banned-{number}")).collect();
     for name in &names {
         let status = post(lodge, &http, "/api/accounts", name, SEED_PASSWORD)?;
-        ensure!(matches!(status, 201 | 409), "{name} was not made: {status}");
+        ensure!(matches!(status, 201 | 409), "{name} was not created: {status}");
         lodge.admin(&format!("user ban {name}"))?;
     }
     Ok(names)
 }
 
-/// Accounts that only a provider opens; made the first time.
+/// Accounts without a password, created the first time.
 fn without_password(options: &AccountsOptions, lodge: &Lodge) -> Result<Vec<String>> {
     let names: Vec<String> =
         (0..options.names).map(|number| format!("provided-{number}")).collect();

@@ -1,4 +1,4 @@
-//! Somebody was away while much was written, and gets all of it.
+//! Catching up: a client that was offline reads all messages written meanwhile.
 
 use std::{collections::HashSet, time::Instant};
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::bench::figures::{Runs, table};
 
-/// Messages that were written meanwhile.
+/// Messages written while the client was offline.
 const MISSED: u64 = 10_000;
 /// Minutes for all runs.
 const BUDGET: u64 = 1;
 
-/// Everything that came, each time as whole events in JSON, and how long that took.
+/// The received events in JSON, and the time that took.
 struct Came {
     events: Vec<String>,
     took_ms: f64,
@@ -36,9 +36,9 @@ pub(super) fn catch_up(options: &BoardOptions, asker: &Asker<'_>) -> Result<()> 
         ])
     })?;
     println!(
-        "\nSomebody was away while {missed} messages were written in that channel, and gets all of\n\
-         them: each came once, in the order of their numbers. Times are from the first request to\n\
-         the last event. Figures: the median of the runs (the least to the most)."
+        "\nA client was offline while {missed} messages were written in that channel, and reads all of\n\
+         them: each arrived once, in the order of their numbers. Times are from the first request to\n\
+         the last event. Figures: the median of the runs (minimum to maximum)."
     );
     table([&format!("{missed} messages"), "all of them, ms", "the longest page, ms"]);
     let ways = ["events?after=, 500 a page", "the API's stream", "the page's stream, as HTML"];
@@ -77,7 +77,7 @@ fn streamed(asker: &Asker<'_>, path: &str, wanted: u64) -> Result<Came> {
     let (name, value) = asker.signed_in(path);
     let began = Instant::now();
     let told = asker.http.lines(asker.lodge.address(), path, (name, &value), |line| {
-        // What has no id is about who is here.
+        // Frames without an id carry presence.
         if line.starts_with("id: ") {
             has_id = true;
         } else if line.is_empty() {
@@ -87,11 +87,11 @@ fn streamed(asker: &Asker<'_>, path: &str, wanted: u64) -> Result<Came> {
         }
         (events.len() as u64) < wanted
     });
-    told.with_context(|| format!("{path} broke off"))?;
+    told.with_context(|| format!("the stream {path} ended"))?;
     Ok(Came { events, took_ms: began.elapsed().as_secs_f64() * 1e3, longest_ms: 0.0 })
 }
 
-/// Fails unless all came, each once and in order; they are of one origin.
+/// Fails unless all events of one origin arrived, each once and in order.
 fn checked(came: Came, wanted: u64) -> Result<Came> {
     let (mut known, mut last) = (HashSet::new(), 0);
     for event in &came.events {
@@ -102,6 +102,6 @@ fn checked(came: Came, wanted: u64) -> Result<Came> {
         last = seq;
         known.insert(id);
     }
-    ensure!(known.len() as u64 == wanted, "{} came of {wanted}", known.len());
+    ensure!(known.len() as u64 == wanted, "{} of {wanted} arrived", known.len());
     Ok(came)
 }

@@ -1,4 +1,4 @@
-//! How many posts a second reach all streams in time.
+//! The highest rate of posts that reach all streams in time.
 
 use anyhow::{Result, bail};
 
@@ -9,23 +9,23 @@ use crate::bench::{
     usage::cpu_us,
 };
 
-/// In time is this p99 from when a post was due until the last stream has it, in ms.
+/// Limit of the p99 from when a post was due until the last stream has it, in ms.
 const IN_TIME_MS: f64 = 1_000.0;
-/// The first rate; it doubles while it holds.
+/// The first rate, which doubles while posts are in time.
 const RATE_FIRST: f64 = 25.0;
-/// The last rate, whatever comes of it.
+/// The highest rate that is tried.
 const RATE_MAX: f64 = 20_000.0;
-/// Rates between the last that held and the first that did not.
+/// Steps of the bisection between the last rate in time and the first too high.
 const HALVINGS: usize = 3;
-/// The longest that one rate is tried, in seconds.
+/// Maximum seconds for one rate.
 const SECONDS_MAX: u32 = 10;
-/// Minutes for the search, and for the runs at what it found.
+/// Minutes for the search, and for the runs at its result.
 const SEARCH: u64 = 5;
 const AGAIN: u64 = 6;
-/// From a rate that was too much in one of its runs to the next lower one.
+/// Factor from a rate that was too high in a run to the next lower one.
 const STEP_DOWN: f64 = 0.8;
 
-/// A rate that was tried.
+/// The result of a tried rate.
 struct Tried {
     last_ms: f64,
     holds: bool,
@@ -35,7 +35,7 @@ pub(super) fn capacity(options: &BoardOptions, scratch: &Scratch) -> Result<()> 
     let budget = Budget::minutes(SEARCH);
     let lodge = start(scratch)?;
     let attempt = |rate| attempt(options, &lodge, rate);
-    // What else goes on here may spoil one: too much is what is so twice.
+    // Other load on the machine may spoil a try: a rate is too high if two tries fail.
     let holds = |rate| anyhow::Ok(attempt(rate)?.holds || attempt(rate)?.holds);
     explain(options);
     let (mut held, mut failed) = (0.0, None);
@@ -54,14 +54,16 @@ pub(super) fn capacity(options: &BoardOptions, scratch: &Scratch) -> Result<()> 
                 break;
             }
             if budget.is_over() {
-                println!("no time was left to try {rate}, between what held and what did not");
+                println!(
+                    "no time left to try {rate}, between the last rate in time and the first too high"
+                );
                 break;
             }
             *(if holds(rate)? { &mut held } else { &mut failed }) = rate;
         }
     }
     if failed.is_none() {
-        println!("no rate was too much in the time that there was: it can do more");
+        println!("the time is over and no rate was too high: the maximum is higher");
     }
     let (steady, runs) = steady(options, held, attempt)?;
     let last_ms: Runs = runs.iter().map(|tried| tried.last_ms).collect();
@@ -76,7 +78,7 @@ pub(super) fn capacity(options: &BoardOptions, scratch: &Scratch) -> Result<()> 
     Ok(())
 }
 
-/// The most from `held` down that is in time in each of its runs; the runs.
+/// Returns the highest rate from `held` down that is in time in all runs, and its runs.
 fn steady(
     options: &BoardOptions,
     held: f64,
@@ -101,11 +103,11 @@ fn steady(
 
 fn explain(options: &BoardOptions) {
     println!(
-        "\nHow many posts a second all {} streams (the API's) have in time: p99 from\n\
-         when a post was due until the last stream had it is at most {IN_TIME_MS} ms, and no post is\n\
-         given up (after 3 s, or 2 s of trying again). The rate doubles until it is too much\n\
-         twice; then what lies between is tried. Cores: CPU of the server (opening the streams\n\
-         too) and of the load generator, which share this machine.",
+        "\nHow many posts a second reach all {} streams of the API in time: the p99 from when a post\n\
+         was due until the last stream had it is at most {IN_TIME_MS} ms, and no post fails (after 3 s,\n\
+         or 2 s of retries). The rate doubles until two tries are too slow, then bisection follows.\n\
+         Cores: CPU of the server (with opening the streams) and of the load generator, which share\n\
+         this machine.",
         options.streams
     );
     table([
@@ -122,8 +124,8 @@ fn explain(options: &BoardOptions) {
 fn attempt(options: &BoardOptions, lodge: &Server, rate: f64) -> Result<Tried> {
     let (users, seconds) = (options.streams, options.common.seconds.min(SECONDS_MAX));
     let load = format!("board --users {users} --tokens tokens --rate {rate} --duration {seconds}s");
-    // Who is five seconds behind is not in time; posts wait for the server, not for a connection; and
-    // a rate that is too much is told soon.
+    // A stream five seconds behind is late anyway; posts wait for the server, not for a connection; and
+    // too high a rate fails soon.
     let most = "--catch-up 5s --connections 400 --patience 2s --timeout 3s";
     let before_us = cpu_us(lodge.pid())?;
     let report = lodge.load(&format!("{load} {most}"))?;

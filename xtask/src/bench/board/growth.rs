@@ -1,4 +1,4 @@
-//! What a question costs when a channel has a million messages, and when it has ten thousand.
+//! The latency of reads in a channel of a million messages, compared with ten thousand.
 
 use std::time::{Duration, Instant};
 
@@ -14,26 +14,26 @@ use crate::{
     http::{Answer, Http},
 };
 
-/// Messages of the channel when it is small.
+/// Messages of the small channel.
 const FEW: u64 = 10_000;
-/// How often each is asked for in a run; fewer where that takes longer than `RUN_MAX`.
+/// Requests of a run; fewer if they take longer than `RUN_MAX`.
 const TIMES: usize = 50;
 const RUN_MAX: Duration = Duration::from_secs(1);
-/// Who write them.
+/// Accounts that write the messages.
 const WRITERS: u32 = 100;
-/// Messages that are written at once; then it is looked whether there is time for more.
+/// Messages between two checks of the time budget.
 const AT_ONCE: u64 = 50_000;
-/// Minutes for the writing, and for the asking.
+/// Minutes for writing, and for reading.
 const WRITING: u64 = 6;
 const ASKING: u64 = 1;
-/// The beginning of the word of one message; how many there were before it is the rest.
+/// The beginning of a word in a single message; the number of earlier messages follows it.
 const RARE: &str = "edelweissgipfel";
 
 /// Bars, in ms.
 const PAGE_MS: f64 = 200.0;
 const SEARCH_MS: f64 = 100.0;
 
-/// Whoever asks.
+/// A signed-in client.
 pub(super) struct Asker<'a> {
     pub(super) lodge: &'a Lodge,
     pub(super) http: Http,
@@ -41,7 +41,7 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// The answer to a GET, of the API or of a page.
+    /// Sends a GET to the API or a page.
     pub(super) fn get(&self, path: &str) -> Result<Answer> {
         let (name, value) = self.signed_in(path);
         let answer = self.http.ask("GET", self.lodge.address(), path, &[(name, &value)], None);
@@ -50,7 +50,7 @@ impl Asker<'_> {
         Ok(answer)
     }
 
-    /// The header that says who asks.
+    /// The header that authenticates the client.
     pub(super) fn signed_in(&self, path: &str) -> (&'static str, String) {
         if path.starts_with("/api/") {
             ("Authorization", format!("Bearer {}", self.token))
@@ -60,7 +60,7 @@ impl Asker<'_> {
     }
 }
 
-/// A question with the bar that it has, and what its answer must hold.
+/// A read with its bar, and a text that the answer must contain.
 struct Question {
     name: &'static str,
     path: String,
@@ -78,19 +78,19 @@ pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
     let few = asked(options, &asker, (0, FEW))?;
     let many = asked(options, &asker, (few.0, options.messages))?;
     println!(
-        "\nHow long an answer takes when its channel has {} messages, and when it has {}. All\n\
-         were written by HTTP: {} accounts, each posting one after the other. Times are those\n\
-         of a client on this machine that keeps its connection, so they hold more than the server's\n\
-         own; what is asked for has been asked for before. A run asks {TIMES} times (for {} s at most),\n\
-         and its figure is its median; in the table: the median of the runs (the least to the most),\n\
-         and the longest of all answers. The bar is for the latter column's median.",
+        "\nLatency of reads in a channel of {} messages, and of {}. All were written over HTTP by\n\
+         {} accounts, each posting one after the other. Times are measured by a client on this\n\
+         machine with a kept connection, so they include more than the server's time; each read\n\
+         was sent once before. A run sends {TIMES} requests (for {} s at most), and its figure is the\n\
+         median; the table has the median of the runs (minimum to maximum) and the longest of all\n\
+         answers. The bar is for the median of the larger channel.",
         few.0,
         many.0,
         options.users(WRITERS),
         RUN_MAX.as_secs()
     );
     let [small, grown] = [few.0, many.0].map(|messages| format!("{messages} messages"));
-    table(["what, ms", &small, "longest", &grown, "longest", "bar", "kept unless NO"]);
+    table(["what, ms", &small, "longest", &grown, "longest", "bar", "met unless NO"]);
     for (few, many) in few.1.iter().zip(&many.1) {
         println!(
             "| {} | {} | {:.2} | {} | {:.2} | {} | {} |",
@@ -104,23 +104,23 @@ pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
         );
     }
     away::catch_up(options, &asker)?;
-    ensure!(many.0 >= options.messages, "a channel of {} messages keeps no bar", many.0);
+    ensure!(many.0 >= options.messages, "a channel of only {} messages proves no bar", many.0);
     ensure!(
         options.common.quick || many.1.iter().all(Question::keeps_its_bar),
-        "a bar was not kept"
+        "a bar was not met"
     );
     Ok(())
 }
 
-/// A message that is unlike all others.
+/// A message with a unique word.
 struct Rare {
-    /// How many were written before it.
+    /// The number of messages before it.
     place: u64,
     word: String,
     id: String,
 }
 
-/// Has the channel grow, and asks; how many messages it has, and what questions cost then.
+/// Grows the channel, and measures the reads; returns the number of messages, and the reads.
 fn asked(
     options: &BoardOptions,
     asker: &Asker<'_>,
@@ -136,14 +136,14 @@ fn asked(
     }
     #[expect(clippy::cast_precision_loss, reason = "a rate to be read by people")]
     let per_s = (written - from) as f64 / began.elapsed().as_secs_f64();
-    println!("{} messages were written by HTTP, {per_s:.0} a second", written - from);
+    println!("{} messages were written over HTTP, {per_s:.0} a second", written - from);
     if written < to {
-        println!("NOT {to}: there was no time for more");
+        println!("NOT {to}: the time is over");
     }
     let middle = u64::midpoint(from, written);
     let middle = rare.iter().min_by_key(|rare| rare.place.abs_diff(middle));
-    let middle = middle.context("nothing was written")?;
-    println!("the rare message is behind {} of them", middle.place);
+    let middle = middle.context("no message was written")?;
+    println!("the rare message comes after {} others", middle.place);
     let budget = Budget::minutes(ASKING);
     let mut all = questions(middle);
     for Question { path, holds, .. } in &all {
@@ -192,10 +192,10 @@ fn questions(middle: &Rare) -> Vec<Question> {
         read("the last 50 events", "events?tail=50", None),
         read("500 events after the middle", &format!("events?after={middle}&limit=500"), None),
         search("search: a word of one message", rare, rare),
-        search("search: a word of all others", "lift", "lift"),
+        search("search: a word of all other messages", "lift", "lift"),
         search("search: the same in one channel", "lift&channel=lobby", "lift"),
         search(
-            "search: a word of all and one of one, of which no message has both",
+            "search: a common and a rare word that no message has together",
             &format!("lift+{rare}"),
             "[]",
         ),
@@ -206,7 +206,7 @@ fn questions(middle: &Rare) -> Vec<Question> {
 }
 
 impl Rare {
-    /// Posts one behind so many others.
+    /// Posts a rare message after `place` others.
     fn post(asker: &Asker<'_>, place: u64) -> Result<Self> {
         let word = format!("{RARE}{place}");
         let body = json!({ "client_id": word, "body": format!("seen: one {word}, in bloom") });
@@ -221,7 +221,7 @@ impl Rare {
     }
 }
 
-/// Posts of all writers, each one after the other, about so many; how many they were. Nobody listens.
+/// Has all writers post about `messages` messages, one after the other, without streams; returns the number.
 pub(super) fn write(options: &BoardOptions, lodge: &Lodge, messages: u64) -> Result<u64> {
     let writers = options.users(WRITERS);
     let each = messages.div_ceil(u64::from(writers)).max(1);

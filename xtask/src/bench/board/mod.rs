@@ -1,4 +1,4 @@
-//! A board: many who listen, as many posts as it can tell them, and how it is when it has grown.
+//! The board: many open streams, the highest rate of posts, and a large channel.
 
 mod away;
 mod capacity;
@@ -16,8 +16,8 @@ use self::setup::{Budget, start, token};
 use super::lodge::{self, Scratch};
 use crate::process;
 
-/// Runs the parts, each on a data folder with accounts that no other part uses. All of them take 40 minutes at
-/// most, beside the building; a part whose time is over before has fewer runs, and says so.
+/// Runs the parts, each on its own data folder with accounts. Together they take 40 minutes at most, without
+/// the build; a part that runs out of time has fewer runs, and prints that.
 pub(crate) fn run(mut options: BoardOptions) -> Result<()> {
     lodge::build()?;
     options.settle();
@@ -34,13 +34,13 @@ pub(crate) fn run(mut options: BoardOptions) -> Result<()> {
         ("seed", &on_copy(seed::users)),
         ("growth", &on_copy(growth::grown)),
     ])?;
-    println!("\nall of it: {:.0} s", began.elapsed().as_secs_f64());
+    println!("\ntotal: {:.0} s", began.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// A data folder with so many accounts, all signed in, of whom one has posted; nothing serves it.
+/// Creates a data folder with accounts, all signed in, one of which has posted. No server runs on it.
 fn with_accounts(users: u32) -> Result<Scratch> {
-    println!("making {users} accounts, each of which hashes a password twice");
+    println!("creating {users} accounts, each of which hashes a password twice");
     let scratch = Scratch::new()?;
     let lodge = start(&scratch)?;
     let load = format!("board --users {users} --tokens tokens");
@@ -49,7 +49,7 @@ fn with_accounts(users: u32) -> Result<Scratch> {
     Ok(scratch)
 }
 
-/// The same once more, so that no part finds what another one wrote.
+/// Copies the folder, so that no part reads what another has written.
 fn copy_of(accounts: &Scratch) -> Result<Scratch> {
     let scratch = Scratch::new()?;
     for name in ["data", "tokens"] {

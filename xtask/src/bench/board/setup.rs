@@ -1,4 +1,4 @@
-//! What every part needs: its options, its time, and a process that serves a board.
+//! Options, time budget and server of all parts.
 
 use std::time::{Duration, Instant};
 
@@ -15,29 +15,29 @@ use super::super::{
 pub(crate) struct BoardOptions {
     #[command(flatten)]
     pub(super) common: Options,
-    /// Streams that are open, each of an account of its own.
+    /// Open streams, each of another account.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=4_500))]
     pub(super) streams: u32,
-    /// Messages of the channel that has grown.
+    /// Messages of the large channel.
     #[arg(long, default_value_t = 1_000_000)]
     pub(super) messages: u64,
 }
 
 impl BoardOptions {
-    /// Makes the board small if the runs are to be quick.
+    /// Makes the board small for quick runs.
     pub(super) fn settle(&mut self) {
         if self.common.settle() {
             (self.streams, self.messages) = (50, 20_000);
         }
     }
 
-    /// So many accounts, or a few in a quick run.
+    /// Returns `users`, or a few in a quick run.
     pub(super) fn users(&self, users: u32) -> u32 {
         self.common.or_quick(users, users.min(20))
     }
 }
 
-/// A board alone, without a limit on posts.
+/// Starts a server of the board alone, without a rate limit of posts.
 pub(super) fn start(scratch: &Scratch) -> Result<Server> {
     let lodge = Lodge::new(scratch).with("LODGE_APPS", "board");
     lodge.with("LODGE_LIMITS_POSTS_PER_MINUTE", 0).start()
@@ -45,10 +45,10 @@ pub(super) fn start(scratch: &Scratch) -> Result<Server> {
 
 /// The token of an account.
 pub(super) fn token(lodge: &Lodge) -> Result<String> {
-    lodge.read("tokens")?.lines().next().map(str::to_owned).context("there is no token")
+    lodge.read("tokens")?.lines().next().map(str::to_owned).context("the file tokens is empty")
 }
 
-/// The time that a part has for its runs.
+/// The time budget of a part.
 pub(super) struct Budget {
     until: Instant,
 }
@@ -62,7 +62,7 @@ impl Budget {
         Instant::now() >= self.until
     }
 
-    /// Runs so often, or as often as a run begins in time; once at least.
+    /// Runs `wanted` times, or fewer if the time is over; at least once.
     pub(super) fn runs<T>(
         &self,
         wanted: u32,
@@ -73,7 +73,7 @@ impl Budget {
             done.push(run()?);
         }
         if done.len() < wanted as usize {
-            println!("{} of {wanted} runs: there was no time for more", done.len());
+            println!("{} of {wanted} runs: the time is over", done.len());
         }
         Ok(done)
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_whose_time_is_over_has_run_once() {
+    fn a_part_runs_at_least_once() {
         let over = Budget { until: Instant::now() };
         assert_eq!(over.runs(5, || Ok(())).unwrap().len(), 1);
         assert_eq!(Budget::minutes(5).runs(5, || Ok(())).unwrap().len(), 5);

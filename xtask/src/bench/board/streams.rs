@@ -1,4 +1,4 @@
-//! Posts at a rate that people reach, while many listen.
+//! Posts at a realistic rate with many open streams.
 
 use std::{
     thread,
@@ -16,16 +16,16 @@ use crate::bench::{
 
 /// Posts a second.
 const RATE: &str = "20";
-/// The same before there is any stream.
+/// Posts a second before any stream is open.
 const WARM_UP_RATE: &str = "200";
 /// Minutes for all runs.
 const BUDGET: u64 = 9;
-/// How many streams are open, by their kinds.
+/// The metric of open streams, by kind.
 const OPEN: &str = "lodge_http_streams";
-/// How often the server is looked at.
+/// Period of sampling the server.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// The server at a moment.
+/// A sample of the server.
 #[derive(Clone, Copy)]
 struct Look {
     at: Instant,
@@ -40,24 +40,24 @@ impl Look {
     }
 }
 
-/// What one run came to: the figures of the table, in its order.
+/// The figures of one run, in the order of the table.
 type Figures = [f64; ROWS.len()];
 
-/// What the figures are, and what their median must be below.
+/// Names of the figures, and the bar that their median must be below.
 const ROWS: [(&str, Option<f64>); 8] = [
     ("p99 from a post to its answer, ms", Some(20.0)),
     ("p99 from a post to each stream, ms", None),
     ("p99 from a post to the last stream, ms", Some(100.0)),
     ("memory of the server before any stream, MB", None),
-    ("more for each stream when all are open, kB", Some(50.0)),
-    ("more for each stream at the end, kB", Some(50.0)),
+    ("growth per stream when all are open, kB", Some(50.0)),
+    ("growth per stream at the end, kB", Some(50.0)),
     ("CPU of the server, cores", None),
     ("CPU of the load generator, cores", None),
 ];
 
-/// Each run is proved: no stream lost, repeated or reordered anything.
+/// Each run is verified: no stream lost, repeated or reordered a message.
 pub(super) fn posts(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
-    // In turn: what changes on this machine meanwhile changes for both.
+    // Alternating, so that changes on the machine affect both alike.
     let runs = Budget::minutes(BUDGET).runs(options.common.runs, || {
         Ok([run(options, scratch, "")?, run(options, scratch, "--pages")?])
     })?;
@@ -67,12 +67,12 @@ pub(super) fn posts(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
     });
     let (streams, seconds) = (options.streams, options.common.seconds);
     println!(
-        "\n{RATE} posts a second for {seconds} s to {streams} open streams, each of an account\n\
-         of its own; a server started anew for each run, and each run verified: every stream\n\
-         had every acknowledged message once, in order. Times count from when a post was due.\n\
-         Memory is what comes on top of what the server has after {WARM_UP_RATE} posts/s for 5 s.\n\
-         To the last stream: until all {streams} had it. Pages' streams bring each message's\n\
-         HTML, the API's its text. Figures: the median of the runs (the least to the most)."
+        "\n{RATE} posts a second for {seconds} s to {streams} open streams, each of another account;\n\
+         a new server for each run, and each run verified: every stream had every acknowledged\n\
+         message once, in order. Times count from when a post was due. Memory is the growth over\n\
+         the server's memory after {WARM_UP_RATE} posts/s for 5 s. To the last stream: until all {streams}\n\
+         had it. Pages' streams carry each message's HTML, the API's its text. Figures: the median\n\
+         of the runs (minimum to maximum)."
     );
     let what = format!("{RATE} posts/s, {streams} streams");
     table([&what, "the API's streams", "pages' streams", "bar"]);
@@ -89,9 +89,9 @@ pub(super) fn posts(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
 
 fn run(options: &BoardOptions, scratch: &Scratch, kind: &str) -> Result<Figures> {
     let load = format!("board --users {} --tokens tokens", options.streams);
-    // A process of its own for each run: one that has held streams keeps the room that they took.
+    // A new process for each run: one that had streams does not return their memory to the system.
     let lodge = start(scratch)?;
-    // Posts without a stream: what a server takes for these, whoever listens, it has taken then.
+    // Posts without a stream, so that the memory for posts themselves is allocated before the sample.
     lodge.load(&format!("{load} --streams-per-user 0 --rate {WARM_UP_RATE} --duration 5s"))?;
     let before = Look::at(lodge.pid())?;
     let seconds = options.common.seconds;
@@ -114,7 +114,7 @@ fn run(options: &BoardOptions, scratch: &Scratch, kind: &str) -> Result<Figures>
     ])
 }
 
-/// Runs a load, and looks at the server as long as all streams are open.
+/// Runs a load, and samples the server while all streams are open.
 fn watched(lodge: &Server, streams: u32, load: &str) -> Result<(Report, Vec<Look>)> {
     thread::scope(|scope| {
         let running = scope.spawn(|| lodge.load(load));

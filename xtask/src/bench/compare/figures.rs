@@ -1,12 +1,12 @@
-//! What the runs of both binaries came to.
+//! The figures of both binaries.
 
 use crate::bench::figures::{Runs, Served};
 
-/// The most CPU time that a request may take, and the least throughput, as shares of the old binary's.
+/// Maximum CPU time of a request and minimum throughput, relative to the old binary.
 const CPU_MAX: f64 = 1.03;
 const THROUGHPUT_MIN: f64 = 0.93;
 
-/// The runs of both, in pairs.
+/// The runs of both binaries, in pairs.
 #[derive(Default)]
 pub(super) struct Figures {
     pub(super) old: Served,
@@ -28,7 +28,7 @@ impl Figures {
     }
 }
 
-/// Prints a row; returns whether the median over the pairs of the new figure to the old one is within the limit.
+/// Prints a row; returns whether the median ratio of new to old over the pairs is within the limit.
 fn row(name: &str, old: &Runs, new: &Runs, limit: &str, is_within: fn(f64) -> bool) -> bool {
     let ratio = new.ratios(old).median();
     let is_within = is_within(ratio);

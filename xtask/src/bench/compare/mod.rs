@@ -1,5 +1,5 @@
-//! Two binaries side by side on one machine: alternating runs of the same load, so that what changes on the
-//! machine meanwhile changes for both.
+//! Two binaries on one machine: alternating runs of the same load, so that changes on the machine affect
+//! both alike.
 
 mod figures;
 mod server;
@@ -29,16 +29,16 @@ pub(crate) struct CompareOptions {
     /// The binary to compare with.
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The binary that is judged; it generates the load for both.
+    /// The binary to judge; it also generates the load for both.
     #[arg(value_name = "NEW")]
     new: PathBuf,
     /// Alternating pairs of runs of each workload.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: u32,
-    /// Seconds of a run; where a run is so many requests, as many as take about that long.
+    /// Seconds of a run; runs of a fixed number of requests take about as long.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Only these workloads, with commas between.
+    /// Run only these workloads, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = WORKLOADS.map(|workload| workload.name))]
     only: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &CompareOptions) -> Result<()> {
     let is_wanted =
         |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
     let mut missed = Vec::new();
-    let of_old = "old: median (least to most)";
+    let of_old = "old: median (min to max)";
     table(["workload", "figure", of_old, "new", "new/old", "limit", ""]);
     for workload in WORKLOADS.iter().filter(|workload| is_wanted(workload.name)) {
         let binaries = [(&old, OLD_PORT), (&new, NEW_PORT)].map(|(lodge, port)| Binary {
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &CompareOptions) -> Result<()> {
     Ok(())
 }
 
-/// The pairs of a workload; every other one begins with the new binary.
+/// Runs the pairs of a workload; every other pair begins with the new binary.
 fn alternate(
     workload: &Workload,
     binaries: [Binary<'_>; 2],

@@ -1,4 +1,4 @@
-//! One of the two binaries, serving.
+//! A running server of one of the two binaries.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::bench::{
     usage::cpu_us,
 };
 
-/// A binary that is not yet serving.
+/// A binary that is not running yet.
 #[derive(Clone, Copy)]
 pub(super) struct Binary<'a> {
     pub(super) lodge: &'a Path,
@@ -21,15 +21,15 @@ pub(super) struct Binary<'a> {
     pub(super) port: u16,
 }
 
-/// A binary that serves a data folder of its own.
+/// A running binary with its own data folder.
 pub(super) struct Side {
-    // Ends before its folder goes.
+    // Dropped before its folder.
     pub(super) lodge: Server,
     _folder: Scratch,
 }
 
 impl Binary<'_> {
-    /// Serves a new folder with what a workload is put on.
+    /// Starts the binary on a new folder, prepared for a workload.
     pub(super) fn serve(self, ground: &Ground) -> Result<Side> {
         let folder = Scratch::new()?;
         let lodge = Lodge::of(self.lodge, folder.path("")).loaded_by(self.generator);
@@ -54,7 +54,7 @@ impl Side {
         let before = cpu_us(self.lodge.pid())?;
         let answered = (workload.run)(&self.lodge, run)?;
         let cpu_us = cpu_us(self.lodge.pid())? - before;
-        ensure!(answered.requests > 0.0, "nothing was answered");
+        ensure!(answered.requests > 0.0, "no request was answered");
         served.add(answered.requests, answered.per_second, cpu_us);
         Ok(())
     }

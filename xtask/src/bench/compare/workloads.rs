@@ -1,29 +1,29 @@
-//! What both binaries are asked for.
+//! The workloads of a comparison.
 
 use anyhow::Result;
 
 use crate::bench::{accounts::reads, links::RANDOM_LINKS, lodge::Lodge, wrk};
 
-/// Links that are redirected.
+/// Links of the redirect workloads.
 const LINKS: u32 = 10_000;
-/// Accounts that read and sign in.
+/// Accounts of the workloads with sign-ins and reads.
 const ACCOUNTS: u32 = 2_000;
-/// Accounts of the board, each with a stream open.
+/// Accounts of the board, each with an open stream.
 const STREAMS: u32 = 1_000;
-/// How many of each a machine with two cores answers in about a second.
+/// Events that a machine with two cores records in about a second.
 const RIDES: u32 = 30_000;
 const RIDES_IN_BATCHES: u32 = 150_000;
-/// Seconds that one message of each account of the board takes about.
+/// Approximate seconds for one message of each account of the board.
 const ROUND_S: u32 = 5;
 
-/// One load, and what it is put on.
+/// A load, and the state that it needs.
 pub(super) struct Workload {
     pub(super) name: &'static str,
     pub(super) ground: Ground,
     pub(super) run: fn(&Lodge, Run) -> Result<Answered>,
 }
 
-/// What a binary serves before the first run.
+/// The state of a server before the first run.
 pub(super) struct Ground {
     pub(super) settings: &'static [(&'static str, &'static str)],
     /// Accounts, all signed in.
@@ -32,14 +32,14 @@ pub(super) struct Ground {
     pub(super) links: u32,
 }
 
-/// Which run it is, from 1, and how long it is to take.
+/// The number of the pair, from 1, and the length of the run.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) pair: u32,
     pub(super) seconds: u32,
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(super) struct Answered {
     pub(super) requests: f64,
     pub(super) per_second: f64,
@@ -83,13 +83,13 @@ const fn workload(
     Workload { name, ground, run }
 }
 
-/// Requests of wrk for the time of a run.
+/// Runs wrk for the length of a run.
 fn wrk(lodge: &Lodge, run: Run, script: Option<&str>, path: &str) -> Result<Answered> {
     let wrk::Run { requests, per_second, .. } = lodge.wrk(run.seconds, script, path)?;
     Ok(Answered { requests, per_second })
 }
 
-/// Requests of the load generator for the time of a run.
+/// Runs the load generator for the length of a run.
 fn total(lodge: &Lodge, run: Run, load: &str) -> Result<Answered> {
     let Run { pair, seconds } = run;
     let report = lodge.load(&format!("{load} --duration {seconds}s --seed {pair}"))?;
@@ -100,7 +100,7 @@ fn total(lodge: &Lodge, run: Run, load: &str) -> Result<Answered> {
     })
 }
 
-/// So many rides a second of a season that no other run has, counted one by one.
+/// Records rides of a season of its own; each event counts as a request.
 fn recorded(lodge: &Lodge, run: Run, per_second: u32, load: &str) -> Result<Answered> {
     let (season, events) = (2_000 + run.pair, run.seconds * per_second);
     let report = lodge.load(&format!("{load} --season {season} --events {events}"))?;
@@ -108,7 +108,7 @@ fn recorded(lodge: &Lodge, run: Run, per_second: u32, load: &str) -> Result<Answ
     Ok(Answered { requests: events.into(), per_second })
 }
 
-/// As many posts as there are accounts, or a multiple of it, each of which comes to all streams.
+/// Posts one or more messages per account, each of which reaches all streams.
 fn board(lodge: &Lodge, run: Run) -> Result<Answered> {
     let each = (run.seconds / ROUND_S).max(1);
     let load = format!("board --users {STREAMS} --messages {each} --tokens tokens --catch-up 2m");

@@ -1,5 +1,5 @@
-//! `cargo xtask bench experiments`: the experiments that a seed recorded, and one as people behave, on two
-//! tiers of one binary.
+//! `cargo xtask bench experiments`: the experiments that a seed recorded, and one with realistic traffic, on
+//! two tiers of one binary.
 
 mod options;
 mod points;
@@ -19,7 +19,7 @@ use super::lodge;
 pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
     ensure!(
         options.data.join("lodge.db").exists(),
-        "{} is no data folder; `lodge load accounts-seed` makes one",
+        "{} is not a data folder; create one with `lodge load accounts-seed`",
         options.data.display()
     );
     let lodge = if let Some(lodge) = &options.lodge {
@@ -72,7 +72,7 @@ fn text(options: &ExperimentOptions, tables: &[Table]) -> String {
     let mut text = format!(
         "{users} accounts; open loop; runs of {} s, {repeat} of each, mean ± deviation; {sign_ins} sign-ins a second beside the reads. \
          Times are p99 in ms; those of sections are read from the servers' histograms, and interpolated between the bounds of these. \
-         The load generator, both tiers and the store share this machine. A dash: not measured, or never passed through.\n",
+         The load generator, both tiers and the store share this machine. A dash: not measured, or not used.\n",
         duration.as_secs_f64()
     );
     for table in tables {
@@ -97,8 +97,7 @@ mod tests {
         process,
     };
 
-    /// The binary that was built beside this test with those of all crates; where this package is tested
-    /// alone, it may have to be built first.
+    /// The binary in the target folder of this test, built first if this package is tested alone.
     fn built() -> PathBuf {
         let test = env::current_exe().unwrap();
         let lodge = test.ancestors().nth(2).unwrap().join("lodge");
@@ -108,12 +107,12 @@ mod tests {
         lodge
     }
 
-    /// Small runs of the rows for people as they behave, on a folder of 300 accounts.
+    /// Small runs of the rows with realistic traffic, on a folder of 300 accounts.
     pub(super) fn realistic(folder: &Scratch) -> ExperimentOptions {
         static PORTS: AtomicU16 = AtomicU16::new(0);
         let lodge = built();
         Lodge::of(&lodge, folder.path("")).seed(300, 20).unwrap();
-        // Below the ports that the system gives out, and others for each who runs the tests.
+        // Below the ephemeral ports, and different for concurrent test runs.
         let port = u16::try_from(20_000 + std::process::id() % 10_000).unwrap();
         let port = port + 4 * PORTS.fetch_add(1, Ordering::Relaxed);
         ExperimentOptions {
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_experiments_start_both_tiers_and_tell_what_went_through_the_cache() {
+    fn the_experiments_start_both_tiers_and_report_cache_hits() {
         let folder = Scratch::new().unwrap();
         run(&realistic(&folder)).unwrap();
         let table = fs::read_to_string(folder.path("tables.md")).unwrap();

@@ -1,14 +1,14 @@
-//! What is measured, and what the seed measured there.
+//! The rows of the tables, with the seed's figures.
 
 use super::options::{EXPIRY_S, Part};
 
-/// One row: how the servers are set, how they are loaded, and the seed's figures.
+/// One row: the servers' settings, the load, and the seed's figures.
 #[derive(Debug, Clone)]
 pub(super) struct Point {
     pub(super) label: String,
     /// Connections between the tiers.
     pub(super) pool: usize,
-    /// Seconds that somebody is remembered.
+    /// TTL of the session cache in seconds; 0 for no cache.
     pub(super) cache_s: u64,
     /// Connections of the load generator.
     pub(super) workers: u32,
@@ -19,18 +19,18 @@ pub(super) struct Point {
     pub(super) seed: Vec<(&'static str, &'static str)>,
 }
 
-/// Whom the requests are about.
+/// The accounts of the requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum People {
-    /// All who are signed in, alike.
+    /// All accounts with a session, uniformly.
     SignedIn,
-    /// The first so many of them.
+    /// The first accounts with a session, of this number.
     First(u64),
     /// All accounts, by Zipf's law.
     Everybody(u64),
 }
 
-/// Requests a second of the seed's tables by pool: its rate limiter let no more through.
+/// Requests a second of the seed's tables by pool, the maximum of its rate limiter.
 const RATE: u32 = 1000;
 
 /// The rows of a table.
@@ -81,8 +81,8 @@ fn by_pool(pool: usize, workers: u32, [trip, read, update]: [&'static str; 3]) -
     }
 }
 
-/// The seed heads the first column of this table with connections of the pool; its text says that they are
-/// requests a second.
+/// The seed's header of the first column is connections of the pool; according to its text they are requests
+/// a second.
 fn cached() -> Vec<Point> {
     let titles =
         ["client p99", "cache write", "cache miss", "misses", "cache hit", "hits", "miss rate"];

@@ -1,4 +1,4 @@
-//! The two tiers and the load on them: processes of one binary, in a folder that goes with them.
+//! The two tiers and their load generators: processes of one binary, in a temporary folder.
 
 use std::{
     fs,
@@ -23,21 +23,21 @@ use crate::bench::{
 /// How much longer than the load a load generator may take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Where and with what to run.
+/// The binary and folders of the runs.
 pub(super) struct Bench<'a> {
     options: &'a ExperimentOptions,
     program: PathBuf,
     data: PathBuf,
-    /// For what the processes need and leave; the sessions' tokens are in its file `tokens`.
+    /// The working folder of the processes, with the sessions' tokens in the file `tokens`.
     folder: Scratch,
     patience: Duration,
 }
 
-/// What one run came to.
+/// The results of one run.
 pub(super) struct Run {
     /// The load generator's report.
     pub(super) report: Report,
-    /// What went through each section meanwhile.
+    /// The histograms of the sections during the run.
     pub(super) sections: Histograms,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Bench<'a> {
         Ok(Self { options, program, data, folder, patience: PATIENCE })
     }
 
-    /// Starts both tiers, puts the load on them, and ends them.
+    /// Starts both tiers, runs the load, and stops them.
     pub(super) fn run(&self, point: &Point, number: u32) -> Result<Run> {
         let tiers = self.start(point)?;
         let before = scrape(&tiers)?;
@@ -89,7 +89,7 @@ impl<'a> Bench<'a> {
         Ok(tiers)
     }
 
-    /// Runs the load generator to its end; its report.
+    /// Runs the load generator to its end; returns its report.
     fn load(&self, web: &Lodge, number: u32, load: &str) -> Result<Report> {
         let duration = self.options.duration;
         let load = format!("{load} --seed {number} --duration {}ms", duration.as_millis());
@@ -100,7 +100,9 @@ impl<'a> Bench<'a> {
         let ExperimentOptions { sign_ins, users, .. } = self.options;
         let load = format!("accounts-sign-in --rate {sign_ins} --users {users} --connections 4");
         let report = self.load(web, number, &load)?.without_errors("/total/all");
-        report.context("sign-ins failed; are there as many --users?").map(drop)
+        report
+            .context("sign-ins failed; does the folder have as many accounts as --users?")
+            .map(drop)
     }
 
     fn read(&self, web: &Lodge, point: &Point, number: u32) -> Result<Report> {
@@ -115,7 +117,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What went through each section of both tiers.
+/// The histograms of the sections of both tiers.
 fn scrape(tiers: &Tiers) -> Result<Histograms> {
     let mut sections = Histograms::default();
     for tier in [&tiers.web, &tiers.accounts] {
@@ -133,7 +135,7 @@ mod tests {
         *,
     };
 
-    /// What a run comes to where `script` stands before the binary, which is `$LODGE` there.
+    /// Runs with `script` in place of the binary, which is `$LODGE` there.
     fn run(script: &str, patience: Duration) -> Result<Run> {
         let folder = Scratch::new()?;
         let options = tests::realistic(&folder);
@@ -145,7 +147,7 @@ mod tests {
         bench.run(&points::of(Part::Realistic, options.users)[0], 1)
     }
 
-    /// What is said of a run that fails, and within how much less than it would wait.
+    /// The error of a run that fails, which must come before the timeout.
     fn failure(script: &str, patience: Duration) -> String {
         let began = Instant::now();
         let error = run(script, patience).map(drop).unwrap_err();
@@ -154,17 +156,17 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_that_ends_early_is_told_at_once() {
+    fn a_tier_that_ends_early_is_reported_at_once() {
         let said = failure(r#"[ "$1" = serve ] && exit 3; exec "$LODGE" "$@""#, PATIENCE);
         assert!(said.contains("has ended"), "{said}");
     }
 
     #[test]
-    fn a_tier_that_does_not_end_well_fails_its_run() {
+    fn a_tier_that_exits_with_an_error_fails_its_run() {
         let badly = r#"[ "$1" = serve ] || exec "$LODGE" "$@"
             "$LODGE" "$@" & trap 'kill $!; wait $!; exit 3' TERM; wait"#;
         let said = failure(badly, PATIENCE);
-        assert!(said.contains("did not end well: exit status: 3"), "{said}");
+        assert!(said.contains("failed: exit status: 3"), "{said}");
     }
 
     #[test]

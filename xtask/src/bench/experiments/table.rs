@@ -1,4 +1,4 @@
-//! The figures as Markdown, the seed's beneath ours.
+//! The figures as Markdown tables, the seed's below ours.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -11,18 +11,18 @@ use super::{
 };
 use crate::bench::prometheus::Histogram;
 
-/// Where a column's figure comes from.
+/// The source of a column.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// Of the load generator's report.
+    /// A figure of the load generator's report.
     Report(&'static str),
-    /// The p99 of the section of this name, in ms.
+    /// The p99 of a section, in ms.
     P99(&'static str),
-    /// How many went through it.
+    /// The number of samples of a section.
     Count(&'static str),
-    /// Misses of all who were looked for.
+    /// Misses divided by lookups.
     MissRate,
-    /// Unique users × time / expiry: how many misses there must be.
+    /// The expected misses: unique users × time / expiry.
     Expected,
 }
 
@@ -92,7 +92,7 @@ impl Table {
         Self { title, rows: String::new() }
     }
 
-    /// Adds a row of ours, and the seed's if it has one.
+    /// Adds our row, and the seed's if it has one.
     pub(super) fn add(&mut self, point: &Point, runs: &[Figures]) {
         let ours = (0..COLUMNS.len()).map(|column| {
             let values: Vec<f64> = runs.iter().filter_map(|run| run.0[column]).collect();
@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// The mean of the runs, and their deviation if there are several; a dash without any.
+/// The mean of the runs, with the deviation for several; a dash for none.
 fn cell(values: &[f64]) -> String {
     let Spread { mean, sd } = Spread::of(values);
     match values {
@@ -128,7 +128,7 @@ fn cell(values: &[f64]) -> String {
     }
 }
 
-/// As many decimals as a figure of the size of `like` deserves.
+/// Formats with the decimals that suit the magnitude of `like`.
 fn number(value: f64, like: f64) -> String {
     match like.abs() {
         like if like >= 100.0 => format!("{value:.0}"),
@@ -146,7 +146,7 @@ mod tests {
     };
 
     #[test]
-    fn every_figure_of_the_seeds_has_its_column() {
+    fn every_figure_of_the_seed_has_a_column() {
         let parts = [Part::Workers50, Part::Workers1000, Part::Cached];
         for point in parts.into_iter().flat_map(|part| points::of(part, 1)) {
             for (title, _) in point.seed {

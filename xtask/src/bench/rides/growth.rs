@@ -1,4 +1,4 @@
-//! What a question costs when there are ten million rides, and when there are a hundred thousand.
+//! The latency of reads with ten million rides, compared with a hundred thousand.
 
 use std::time::Instant;
 
@@ -12,12 +12,12 @@ use crate::bench::{
 
 /// Days over which the rides are spread.
 const DAYS: u64 = 10;
-/// How often each is asked for.
+/// Requests of each path.
 const TIMES: usize = 200;
-/// Rides of the small mountain.
+/// Rides of the small data set.
 const FEW: u64 = 100_000;
 
-/// What is asked for; the first are the course's GETs, the last the leaders, whose bar is their own.
+/// The paths; the first are the course's GETs, the last the leaderboards, which have a bar of their own.
 const PATHS: [&str; 10] = [
     "/resorts/3/seasons/2025/day/1/skiers",
     "/skiers/3/seasons/2025/days/1/skiers/77",
@@ -31,7 +31,7 @@ const PATHS: [&str; 10] = [
     "/api/rides/leaderboard?resort=3&season=2025&day=1&limit=100",
 ];
 
-/// The leaders' bar, in ms.
+/// The bar of leaderboards, in ms.
 const LEADERS_MS: f64 = 20.0;
 
 pub(super) fn grown(options: &RidesOptions) -> Result<()> {
@@ -45,10 +45,10 @@ pub(super) fn grown(options: &RidesOptions) -> Result<()> {
         kept &= many <= few * 1.2 || many - few < 2.0;
         kept &= !path.contains("leaderboard") || many < LEADERS_MS;
     }
-    options.common.bar("20 %, or 2 ms, more; leaders in less than 20 ms", kept)
+    options.common.bar("20 %, or 2 ms, more; leaderboards in less than 20 ms", kept)
 }
 
-/// The median time of each path on a mountain of so many rides.
+/// The median latency of each path with this number of rides.
 fn times(rides: u64) -> Result<Vec<f64>> {
     let scratch = Scratch::new()?;
     let lodge = with_rides(&scratch).start()?;

@@ -1,4 +1,4 @@
-//! Lift rides: recorded one by one and many at a time, and asked for.
+//! Lift rides: recorded one by one and in batches, and read.
 
 mod growth;
 mod overload;

@@ -1,4 +1,4 @@
-//! Twice as many events as are let in.
+//! Twice as many events as the rate limit admits.
 
 use std::thread;
 
@@ -11,14 +11,14 @@ use crate::bench::{
     usage::resident_mb,
 };
 
-/// Events that are let in a second, and those that are sent.
+/// Admitted and sent events a second.
 const LET_IN: u32 = 5_000;
 const SENT: u32 = 10_000;
-/// Seconds of sending, times those of a run.
+/// Length of sending, in runs.
 const RUNS_BESIDE: u32 = 6;
-/// Events that are there before.
+/// Events stored before the measurement.
 const BEFORE: u64 = 100_000;
-/// What memory may grow by from the first run of questions to the last, as a share of it.
+/// Maximum growth of memory from the first run of reads to the last, as a share.
 const GROWTH_MAX: f64 = 0.1;
 
 pub(super) fn overload(options: &RidesOptions) -> Result<()> {
@@ -30,7 +30,7 @@ pub(super) fn overload(options: &RidesOptions) -> Result<()> {
 
     let alone = Runs(options.common.each_run(|_| questions(options, &lodge))?);
     let seconds = RUNS_BESIDE * options.common.seconds;
-    // Each event is sent once, whether or not it is let in.
+    // Each event is sent once, also if it is refused.
     let post =
         format!("rides --rate {SENT} --retries 0 --threads 200 --day 2 --duration {seconds}s");
     let (posted, beside, memory) = thread::scope(|scope| {
@@ -46,19 +46,19 @@ pub(super) fn overload(options: &RidesOptions) -> Result<()> {
     let (acknowledged, others) = (posted.number("/events/acknowledged")?, others(&posted)?);
     let stored = stored(&lodge)? - stored_before;
     let rate = acknowledged / f64::from(seconds);
-    table([&format!("{SENT} events a second for {seconds} s, {LET_IN} let in"), ""]);
+    table([&format!("{SENT} events a second for {seconds} s, {LET_IN} admitted"), ""]);
     println!("| acknowledged; stored | {acknowledged:.0}, {rate:.0}/s; {stored:.0} |");
-    println!("| all others | {others} |");
+    println!("| refused | {others} |");
     println!("| memory, MB | {memory:.0?} |");
     println!("| p99 of the three GETs at 1,000/s, ms: alone | {alone:.2}; {alone:.2?} |");
-    println!("| beside it | {beside:.2}; {beside:.2?} |");
+    println!("| during overload | {beside:.2}; {beside:.2?} |");
     let (alone, beside) = (alone.median(), beside.median());
     let grew = memory.last().zip(memory.first()).map_or(0.0, |(last, first)| last / first - 1.0);
-    // To the event: what is answered 503 is not stored, and what is acknowledged is.
+    // Exactly: an event answered with 503 is not stored, and an acknowledged one is.
     #[expect(clippy::float_cmp, reason = "both are counts")]
     let is_exact = acknowledged == stored;
-    options.common.bar("what is acknowledged is stored, and nothing else", is_exact)?;
-    options.common.bar("as many as are let in", rate >= 0.95 * f64::from(LET_IN))?;
+    options.common.bar("exactly the acknowledged events are stored", is_exact)?;
+    options.common.bar("95 % of the rate limit are stored", rate >= 0.95 * f64::from(LET_IN))?;
     options.common.bar("memory is flat", grew <= GROWTH_MAX)?;
     options.common.bar("GETs within twice, or 2 ms", beside <= 2.0 * alone || beside - alone < 2.0)
 }
@@ -70,7 +70,7 @@ fn questions(options: &RidesOptions, lodge: &Lodge) -> Result<f64> {
     report.number("/rows/0/figures/latency_ms/p99")
 }
 
-/// What the events that were not acknowledged were answered with, all of them 503.
+/// The errors of the events that were not acknowledged, all of which must be 503.
 fn others(posted: &Report) -> Result<String> {
     let errors = posted.0.pointer("/rows/0/figures/errors_by_kind");
     let errors = errors.context("the report has no errors")?;
@@ -79,7 +79,7 @@ fn others(posted: &Report) -> Result<String> {
     Ok(errors.to_string())
 }
 
-/// Events that are stored, as the ledger says.
+/// The number of stored events, from the ledger.
 fn stored(lodge: &Lodge) -> Result<f64> {
     let ledger = lodge.get("/api/rides/ledger")?;
     Report(serde_json::from_str(&ledger.body)?).number("/for_ever/stored")

@@ -8,17 +8,17 @@ use crate::bench::{
     lodge::{Lodge, Scratch, Server},
 };
 
-/// How many were recorded.
+/// The metric of recorded rides.
 const RECORDED: &str = "lodge_http_requests_total{method=\"POST\",route=\"/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}\",status=\"201\"}";
 
-/// Nothing else going on.
+/// Reads without other load.
 pub(super) fn alone(options: &RidesOptions) -> Result<()> {
     let scratch = Scratch::new()?;
     let lodge = stored(options, &scratch)?;
     reads(options, &lodge, "the three GETs at 10,000/s, open loop, 1 million rides")
 }
 
-/// With rides of another day being recorded.
+/// Reads while rides of another day are recorded.
 pub(super) fn beside_posting(options: &RidesOptions) -> Result<()> {
     let scratch = Scratch::new()?;
     let mut lodge = stored(options, &scratch)?;

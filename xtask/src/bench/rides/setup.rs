@@ -1,4 +1,4 @@
-//! What every part needs: its options, and a Lodge with rides.
+//! Options and server of all parts.
 
 use clap::Args;
 
@@ -12,26 +12,26 @@ use super::super::{
 pub(crate) struct RidesOptions {
     #[command(flatten)]
     pub(super) common: Options,
-    /// Rides stored where the mountain is said to be full.
+    /// Rides of the large data set.
     #[arg(long, default_value_t = 10_000_000)]
     pub(super) rides: u64,
 }
 
 impl RidesOptions {
-    /// Makes the mountain small if the runs are to be quick.
+    /// Makes the data set small for quick runs.
     pub(super) fn settle(&mut self) {
         if self.common.settle() {
             self.rides = 200_000;
         }
     }
 
-    /// So many rides, or a few in a quick run.
+    /// Returns `events`, or fewer in a quick run.
     pub(super) fn events(&self, events: u64) -> u64 {
         self.common.or_quick(events, events / 20)
     }
 }
 
-/// Rides alone, on a folder of the scratch.
+/// A Lodge with rides alone.
 pub(super) fn with_rides(scratch: &Scratch) -> Lodge {
     Lodge::new(scratch).with("LODGE_APPS", "rides")
 }

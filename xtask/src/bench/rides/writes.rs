@@ -1,4 +1,4 @@
-//! Rides recorded: each is on the disk when it is answered, and each run is read back.
+//! Recording of rides: each is synced to disk before it is acknowledged, and each run is read back.
 
 use anyhow::Result;
 
@@ -15,7 +15,7 @@ pub(super) fn single(options: &RidesOptions) -> Result<()> {
     rates(options, "single events, 100 connections", &posts, 20_000.0)
 }
 
-/// 10,000 lines at a time, on four.
+/// Batches of 10,000 lines, on 4 connections.
 pub(super) fn batches(options: &RidesOptions) -> Result<()> {
     let events = options.events(1_000_000);
     let batches = format!("rides-batch --connections 4 --events {events}");
@@ -39,7 +39,7 @@ fn rates(options: &RidesOptions, name: &str, load: &str, bar: f64) -> Result<()>
     options.common.bar(name, rates.median() >= bar)
 }
 
-/// 5,000 a second, whether or not they are answered.
+/// An open loop of 5,000 a second.
 pub(super) fn open_loop(options: &RidesOptions) -> Result<()> {
     let scratch = Scratch::new()?;
     let lodge = with_rides(&scratch).start()?;

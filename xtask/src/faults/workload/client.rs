@@ -1,4 +1,4 @@
-//! What the clients share, and what each of them does.
+//! A client, and the state that all clients share.
 
 use std::{
     net::SocketAddr,
@@ -16,34 +16,34 @@ use rand::{RngExt as _, rngs::StdRng, seq::IndexedRandom as _};
 use super::ledger::{Fate, Ledger};
 use crate::http::{Answer, Http};
 
-/// A way to the cluster: a web process, or the balancer.
+/// A server of the cluster for clients: a web process, or the balancer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
     pub(crate) member: Member,
     pub(crate) address: SocketAddr,
 }
 
-/// What every client knows.
+/// The state that all clients share.
 pub(crate) struct Common {
     pub(crate) http: Http,
     pub(crate) routes: Vec<Route>,
-    /// The key of whoever repeats, so that what is theirs can be listed.
+    /// The API key of the repeaters, so that their links can be listed.
     pub(crate) api_key: String,
-    /// What the links of this run are tagged with; their shorts begin with it.
+    /// The tag of the links of this run, and the prefix of their shorts.
     pub(crate) tag: String,
-    /// Whether a `PUT` puts a link over its former self.
+    /// Whether a `PUT` replaces a link.
     pub(super) replaces: bool,
     pub(super) stop: AtomicBool,
     pub(super) has_failed: AtomicBool,
     pub(super) ledger: Ledger,
 }
 
-/// One client.
+/// A client.
 pub(super) struct Client {
     pub(super) common: Arc<Common>,
     pub(super) number: usize,
     pub(super) random: StdRng,
-    /// How many links it has begun.
+    /// The number of names that it has used.
     pub(super) turn: u64,
 }
 
@@ -63,7 +63,7 @@ impl Common {
         }
     }
 
-    /// The ways to web processes alone.
+    /// The routes to web processes.
     pub(crate) fn webs(&self) -> impl Iterator<Item = Route> {
         self.routes.iter().filter(|route| route.member.kind == Kind::Web).copied()
     }
@@ -74,18 +74,18 @@ impl Client {
         self.common.stop.load(Ordering::Acquire)
     }
 
-    /// Another name than any before.
+    /// Returns a new unique name.
     pub(super) fn fresh(&mut self) -> String {
         self.turn += 1;
         format!("{}-{}-{}", self.common.tag, self.number, self.turn)
     }
 
-    /// A while in which another client may have the machine: this shows faults, and is no load test.
+    /// Sleeps, to leave the CPU to other clients: this tests faults, not load.
     pub(super) fn pause(&mut self, longest_ms: u64) {
         thread::sleep(Duration::from_millis(self.random.random_range(longest_ms / 2..=longest_ms)));
     }
 
-    /// Any route but those to processes that are known to be struck, and but `other_than`.
+    /// Returns a random route, except to victims of the fault and to `other_than`.
     pub(super) fn any_route(&mut self, other_than: Option<Route>) -> Route {
         let routes = &self.common.routes;
         let usable: Vec<Route> = routes
@@ -95,13 +95,12 @@ impl Client {
             .copied()
             .collect();
         usable.choose(&mut self.random).or(routes.choose(&mut self.random)).copied().unwrap_or(
-            // There is always one.
+            // There is always a route.
             routes[0],
         )
     }
 
-    /// Sends a write, which is done if the status is `good`, and notes what became of it; the answer if it
-    /// was done.
+    /// Sends a write, and records its outcome. Returns the answer if its status is `good`.
     pub(super) fn write(
         &self,
         work: &'static str,
@@ -116,7 +115,7 @@ impl Client {
         answer.filter(|answer| answer.status == good)
     }
 
-    /// Makes a link by `PUT`, or puts it over its former self; whether it was acknowledged.
+    /// Creates or replaces a link by `PUT`; returns whether it was acknowledged.
     pub(super) fn put(&self, work: &'static str, route: Route, short: &str, target: &str) -> bool {
         let put = format!("/?short={short}&long={target}");
         self.write(work, route, 201, |http, at| http.send("PUT", at, &put)).is_some()

@@ -1,8 +1,7 @@
-//! Keeps some links and edits now one of them, now another, each time on another route, under an
-//! Idempotency-Key: what had an unknown outcome is sent again elsewhere. Where a `PUT` replaces, by one.
-//! What was acknowledged must be seen on every web process within a second; and a process that was not
-//! there to see it must not show what it remembers from before, so each link is left alone after some
-//! edits.
+//! Edits some links in random order on random routes, with an Idempotency-Key: an edit with an unknown
+//! outcome is retried on another route. In replace mode it edits by `PUT`. An acknowledged edit must be
+//! visible on every web process within a second. A process that was down meanwhile must not serve an older
+//! cached version, so each link is checked again later, after its last edit.
 
 use std::{
     collections::VecDeque,
@@ -17,31 +16,31 @@ use serde_json::json;
 use super::{Client, EDIT, Expected, Fate, Route};
 use crate::http::Http;
 
-/// Links that it edits by turns.
+/// Links that are edited concurrently.
 const LINKS: usize = 8;
 
 /// Edits of one link.
 const EDITS: usize = 4;
 
-/// How often one edit is sent, in all.
+/// Tries of an edit.
 const TRIES: usize = 3;
 
-/// How soon an edit is seen everywhere.
+/// How soon an edit must be visible on every web process.
 const SEEN: Duration = Duration::from_secs(1);
 
-/// How often it looks whether it is.
+/// Pause between two checks.
 const POLL: Duration = Duration::from_millis(40);
 
-/// Links that it looks at again.
+/// Links with all edits that are checked again.
 const LEFT_ALONE: usize = 40;
 
-/// A link that was edited, and whether it is to be edited again.
+/// An edited link, and whether it is to be edited again.
 enum Edited {
     Again(Own),
     Enough(Own),
 }
 
-/// A link with its key, and where it was last told to lead.
+/// A link with its manage key, and the version of its last edit.
 struct Own {
     short: String,
     key: String,
@@ -92,7 +91,7 @@ fn make(client: &mut Client) -> Option<Own> {
     Some(link)
 }
 
-/// Edits a link; nothing if nobody knows where it leads now.
+/// Edits a link; returns `None` if the outcome is unknown.
 fn edit(client: &mut Client, mut link: Own) -> Option<Edited> {
     let before = link.target();
     link.version += 1;
@@ -111,7 +110,7 @@ fn edit(client: &mut Client, mut link: Own) -> Option<Edited> {
     Some(Edited::Enough(link))
 }
 
-/// Asks for a link that was left alone, once it must have been seen everywhere.
+/// Checks a link with all edits, once the last one must be visible on every web process.
 fn look_again(client: &mut Client, links: &VecDeque<(Own, Instant)>) {
     let route = client.any_route(None);
     let Some((link, since)) = links.get(client.random.random_range(..LEFT_ALONE)) else { return };
@@ -120,7 +119,7 @@ fn look_again(client: &mut Client, links: &VecDeque<(Own, Instant)>) {
     }
 }
 
-/// Sends an edit until it is acknowledged; whether it was.
+/// Sends an edit until it is acknowledged; returns false if it never is.
 fn send(client: &mut Client, link: &Own) -> bool {
     let (mut route, once) = (client.any_route(None), client.fresh());
     if client.common.replaces {
@@ -144,8 +143,8 @@ fn patch(client: &Client, route: Route, link: &Own, once: &str) -> bool {
     client.write(EDIT, route, 200, send).is_some()
 }
 
-/// Asks every process until it shows the edit. An older version in answer to a question that was put
-/// more than a second after the acknowledgement is one that should have been gone.
+/// Reads the link from every web process until it shows the edit. An older version is an error if the
+/// request was sent more than a second after the acknowledgement.
 fn see_everywhere(client: &Client, short: &str, wanted: &[String]) {
     let acknowledged = Instant::now();
     for route in client.common.webs() {
@@ -158,7 +157,7 @@ fn see_everywhere(client: &Client, short: &str, wanted: &[String]) {
     }
 }
 
-/// Asks one process; whether there is no more to ask.
+/// Reads the link from one web process; returns whether the check is finished.
 fn sees(client: &Client, route: Route, short: &str, wanted: &[String], since: Instant) -> bool {
     let asked = Instant::now();
     let answer = client.common.http.send("GET", route.address, &format!("/{short}"));

@@ -1,15 +1,15 @@
-//! Two followers on each route. One follows the newest links, because what was just acknowledged must be
-//! there; the other, once something fails, those that it has followed before. A link that is refused to
-//! one makes the other wait for nothing.
+//! Two followers on each route. One follows the newest links, because a link must exist once acknowledged;
+//! the other, during a fault, the links that it followed before. They are separate so that a refused new
+//! link does not delay the known ones.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
 use super::{Client, Expected, Fate, KNOWN, Route};
 
-/// Links that it remembers having followed.
+/// Maximum number of known links.
 const KNOWN_MAX: usize = 50;
 
-/// Follows the newest; one that is to follow `KNOWN` links follows those again once something fails.
+/// Follows the newest links; a follower of `KNOWN` links follows those again during a fault.
 pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
     let mut known: Vec<Expected> = Vec::new();
     for turn in 0_usize.. {
@@ -30,12 +30,12 @@ pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
     }
 }
 
-/// Follows a link; whether it led where it should.
+/// Follows a link; returns whether it redirects to its target.
 fn follow(client: &Client, work: &'static str, route: Route, link: &Expected) -> bool {
     let began = Instant::now();
     let answer = client.common.http.send("GET", route.address, &format!("/{}", link.short));
     let mut fate = Fate::of(answer.as_ref(), |answer| {
-        // Whether an edit is seen is for its editor to say.
+        // The editor checks whether an edit is visible.
         answer.leads_to(&link.targets) || answer.status == 307 && link.is_edited
     });
     if matches!(&fate, Fate::Wrong(status) if status == "307") {

@@ -1,4 +1,4 @@
-//! What the clients were told.
+//! The record of all answers to the clients.
 
 use std::{
     collections::BTreeMap,
@@ -11,40 +11,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::http::Answer;
 
-/// What the clients' requests are counted as.
+/// The kinds of requests.
 pub(crate) const EDIT: &str = "edit";
-/// Links that the route has led to before the fault.
+/// A follow of a link that the route has redirected before the fault.
 pub(crate) const KNOWN: &str = "follow known";
 pub(crate) const MAKE: &str = "put";
 pub(crate) const NEW: &str = "follow new";
 pub(crate) const REPEAT: &str = "repeat";
 
-/// An answer that comes later than this is trouble, though it be good.
+/// An answer that takes longer is trouble, even if it is right.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// A link that was acknowledged.
+/// An acknowledged link.
 #[derive(Debug, Clone)]
 pub(crate) struct Expected {
     pub(crate) short: String,
-    /// Where it may lead: to one place, or to two if the outcome of its last edit is unknown.
+    /// Its possible targets: two if the outcome of its last edit is unknown.
     pub(crate) targets: Vec<String>,
-    /// Whether it was edited, so that every process is to be asked.
+    /// Whether it was edited, so that every web process is checked.
     pub(crate) is_edited: bool,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Fate {
-    /// What it should.
+    /// The expected answer.
     Good,
-    /// Refused, broken off, or no answer at all.
+    /// Refused, interrupted, or without an answer.
     Unknown(String),
-    /// An answer that must not be.
+    /// A wrong answer.
     Wrong(String),
 }
 
 impl Fate {
-    /// What became of a request whose answer must be `good`.
+    /// The outcome of a request whose answer must satisfy `good`.
     pub(crate) fn of(answer: Option<&Answer>, good: impl FnOnce(&Answer) -> bool) -> Self {
         match answer {
             Some(answer) if good(answer) => Self::Good,
@@ -55,31 +55,31 @@ impl Fate {
     }
 }
 
-/// What is counted.
+/// The counts of all clients.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// Writes that were acknowledged, and redirects that led where they should, by the kind of client.
+    /// Acknowledged writes and right redirects, by kind of request.
     pub(crate) good: BTreeMap<String, u64>,
-    /// Requests without a yes or a no, by the kind of client and the answer; those to a process that
-    /// was struck itself are not among them.
+    /// Requests with an unknown outcome, by kind of request and answer, without those to victims of the
+    /// fault.
     pub(crate) unknown: BTreeMap<String, u64>,
-    /// The same for processes that were struck themselves.
+    /// Requests with an unknown outcome to victims of the fault.
     pub(crate) unknown_at_victims: u64,
-    /// Answers that must not be, by the kind of client.
+    /// Wrong answers, by kind of request and answer.
     pub(crate) wrong: BTreeMap<String, u64>,
     pub(crate) false_404s: u64,
-    /// Edits that another process did not show a second after they were acknowledged.
+    /// Reads of an older version more than a second after an edit was acknowledged.
     pub(crate) late_edits: u64,
-    /// Repetitions that were answered with another link.
+    /// Repetitions that returned another link.
     pub(crate) duplicated: u64,
-    /// The longest time on one route without a redirect of a link that it had led to before the fault,
-    /// and of a new one; and without a write.
+    /// The longest time on one route without a redirect of a known link, without one of a new link, and
+    /// without a write.
     pub(crate) known_gap_ms: u64,
     pub(crate) new_gap_ms: u64,
     pub(crate) write_gap_ms: u64,
 }
 
-/// All of it.
+/// The counts, expected links and victims.
 #[derive(Default)]
 pub(crate) struct Ledger(Mutex<Book>);
 
@@ -91,11 +91,11 @@ struct Book {
     pulses: BTreeMap<usize, Pulse>,
 }
 
-/// How one client fares.
+/// The state of one client.
 struct Pulse {
     good: Instant,
     trouble: Option<Instant>,
-    /// Whether it has asked a struck process since it fared well.
+    /// Whether it has sent a request to a victim since its last good answer.
     is_excused: bool,
 }
 
@@ -121,7 +121,7 @@ impl Ledger {
         self.book().links.len()
     }
 
-    /// A link that was acknowledged, `back` before the newest.
+    /// The acknowledged link that is `back` places before the newest.
     pub(super) fn newest(&self, back: usize) -> Option<Expected> {
         let book = self.book();
         let place = book.links.len().checked_sub(1 + back)?;
@@ -140,7 +140,7 @@ impl Ledger {
         self.book().tally.late_edits += 1;
     }
 
-    /// Notes what became of a request that `client` sent to `member`.
+    /// Records the outcome of a request that `client` sent to `member`.
     pub(super) fn note(
         &self,
         client: usize,
@@ -179,7 +179,7 @@ impl Ledger {
         }
     }
 
-    /// Whether every client has fared well for `calm`.
+    /// Whether every client has had no trouble for `calm`.
     pub(super) fn has_been_well(&self, calm: Duration) -> bool {
         let is_well = |pulse: &Pulse| {
             pulse.good.elapsed() < calm
@@ -188,7 +188,7 @@ impl Ledger {
         self.book().pulses.values().all(is_well)
     }
 
-    /// When a client last did not fare well.
+    /// The time of the last trouble of any client.
     pub(super) fn last_trouble(&self) -> Option<Instant> {
         self.book().pulses.values().filter_map(|pulse| pulse.trouble).max()
     }
@@ -200,8 +200,8 @@ impl Ledger {
 }
 
 impl Tally {
-    /// Notes how long something good was waited for: since the last time on that route by clients that
-    /// do nothing else, since it was asked for by others.
+    /// Records the wait for a good answer: for clients with one kind of request since the last good answer
+    /// on the route, for others since the request.
     fn waited(&mut self, work: &str, gap: Duration, answer: Duration) {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match work {
@@ -212,12 +212,12 @@ impl Tally {
         }
     }
 
-    /// How many of one kind of client's requests did what they should.
+    /// The number of requests of a kind with the expected answer.
     pub(crate) fn good(&self, work: &str) -> u64 {
         self.good.get(work).copied().unwrap_or_default()
     }
 
-    /// The requests without a yes or a no of one kind of client, by the answer.
+    /// The numbers of requests of a kind with an unknown outcome, by answer.
     pub(crate) fn unknown<'a>(&'a self, work: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
         self.unknown.iter().filter_map(move |(what, count)| {
             Some((what.strip_prefix(work)?.strip_prefix(": ")?, *count))

@@ -1,4 +1,4 @@
-//! Makes links, one after the other, on one route.
+//! Creates links one after the other on one route.
 
 use super::{Client, Expected, MAKE, Route};
 

@@ -1,4 +1,4 @@
-//! Clients of four kinds that work at once, and remember what they were told.
+//! Concurrent clients of four kinds, which record the answers.
 
 mod client;
 mod editor;
@@ -23,24 +23,23 @@ pub(crate) use self::{
     ledger::{EDIT, Expected, KNOWN, MAKE, NEW, REPEAT, Tally},
 };
 
-/// How long there must have been no trouble for the cluster to be called well.
+/// Time without failed or slow requests after which the cluster counts as recovered.
 const CALM: Duration = Duration::from_secs(2);
 
-/// How long it may take to become so after a fault's end.
+/// How long recovery may take after the end of a fault.
 const RECOVERY: Duration = Duration::from_mins(1);
 
-/// Links that are known before anything fails.
+/// Links that are acknowledged before a fault.
 const ENOUGH: usize = 100;
 
-/// The clients, until they are told to stop.
+/// The running clients.
 pub(crate) struct Workload {
     common: Arc<Common>,
     clients: Vec<JoinHandle<()>>,
 }
 
 impl Workload {
-    /// Starts the clients: one that makes and two that follow on every route, two that edit, two that
-    /// repeat.
+    /// Starts the clients: one maker and two followers on every route, two editors, two repeaters.
     pub(crate) fn start(common: Arc<Common>, seed: u64) -> Self {
         let mut work: Vec<Box<dyn FnOnce(Client) + Send>> = Vec::new();
         for route in common.routes.clone() {
@@ -63,23 +62,22 @@ impl Workload {
         Self { common, clients }
     }
 
-    /// Lets the clients work until enough is known, and at least for `time`.
+    /// Lets the clients work for `time` at least, and until [`ENOUGH`] links are acknowledged.
     pub(crate) fn warm_up(&self, time: Duration) -> Result<()> {
         let began = Instant::now();
-        wait_until(&format!("the making of {ENOUGH} links"), RECOVERY, || {
+        wait_until(&format!("the creation of {ENOUGH} links"), RECOVERY, || {
             began.elapsed() >= time && self.common.ledger.links() >= ENOUGH
         })
     }
 
-    /// Says that something is about to fail. What is asked of `victims` themselves is not expected to
-    /// be answered from now on.
+    /// Announces a fault. From now on no answers are expected from `victims`.
     pub(crate) fn strike(&self, victims: &[Member]) {
         self.common.ledger.strike(victims);
         self.common.has_failed.store(true, Ordering::Release);
     }
 
-    /// Waits until everything that is asked has been answered well for a while; how long after `healed`
-    /// that began. Nothing if it did not come about.
+    /// Waits until all requests have succeeded for a while. Returns the time from `healed` to the last
+    /// trouble; `None` if the cluster does not recover.
     pub(crate) fn wait_calm(&self, healed: Instant) -> Option<Duration> {
         let ledger = &self.common.ledger;
         wait_until("the cluster's recovery", RECOVERY, || ledger.has_been_well(CALM)).ok()?;
@@ -87,7 +85,7 @@ impl Workload {
         Some(ledger.last_trouble().map_or(Duration::ZERO, |last| last.duration_since(healed)))
     }
 
-    /// Stops the clients; what they counted, and what must be there now.
+    /// Stops the clients; returns their counts and the links that must exist.
     pub(crate) fn finish(mut self) -> Result<(Tally, Vec<Expected>)> {
         self.common.stop.store(true, Ordering::Release);
         for client in self.clients.drain(..) {

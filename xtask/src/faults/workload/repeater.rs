@@ -1,12 +1,12 @@
-//! Makes links whose shorts the server chooses, under an Idempotency-Key; sends again elsewhere what had
-//! an unknown outcome, and once more what had not. One key is one link.
+//! Creates links with generated shorts and an Idempotency-Key; retries unknown outcomes on another route, and
+//! repeats each acknowledged request once. One key must give one link.
 
 use serde_json::{Value, json};
 
 use super::{Client, Expected, REPEAT, Route};
 use crate::http::Http;
 
-/// How often one request is sent, in all.
+/// Tries of a request.
 const TRIES: usize = 8;
 
 pub(super) fn work(mut client: Client) {
@@ -22,7 +22,7 @@ pub(super) fn work(mut client: Client) {
     }
 }
 
-/// Sends it until it is acknowledged, and then once more; the short.
+/// Sends a request until it is acknowledged, and then once more; returns the short.
 fn make(client: &mut Client, key: &str, body: &Value) -> Option<String> {
     let (mut route, mut made) = (client.any_route(None), None);
     for _ in 0..TRIES {

@@ -1,4 +1,4 @@
-//! What a process has counted, as far as it has been written, and what a batch adds to it.
+//! The counts that this process has written, and what a batch adds to them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,28 +7,27 @@ use uuid::Uuid;
 
 use super::{DAY_SECONDS, HOUR_SECONDS};
 
-/// Counts that are remembered; past it they are read again.
+/// Counts that are cached; past it they are read again.
 const CELLS_MAX: usize = 1 << 18;
 
-/// Hosts that one process counts for one link; the others are counted together.
+/// Referrer hosts that one process counts for one link; further hosts are counted together.
 const HOSTS_MAX: u32 = 1_000;
 
-/// Rows of one link that are written as one: some tens of kilobytes at most, where a node takes
-/// megabytes.
+/// Rows of a batch: some tens of kilobytes at most, where a node accepts megabytes.
 const ROWS_MAX: usize = 100;
 
-/// What this process has written.
+/// A cache of the counts that this process has written.
 #[derive(Default)]
 pub(super) struct Counted {
     cells: HashMap<(Uuid, Cell), Count>,
     hosts: HashMap<LinkId, u32>,
     /// The incarnation of the last batch.
     incarnation: Option<Uuid>,
-    /// Whether a cell of it that is not known was never written.
+    /// Whether a cell of this incarnation that is not in `cells` was never written.
     is_complete: bool,
 }
 
-/// What is counted.
+/// A counter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Cell {
     Hour(LinkId, i64, Device),
@@ -36,14 +35,14 @@ pub(super) enum Cell {
     Host(LinkId, Box<str>),
 }
 
-/// How many there were after which batch.
+/// The clicks of a cell after batch `number`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Count {
     pub(super) number: i64,
     pub(super) clicks: i64,
 }
 
-/// What a batch adds to a cell, with what is known of that.
+/// What a batch adds to a cell, with the cell's cached count.
 #[derive(Debug)]
 pub(super) struct Sum {
     pub(super) cell: Cell,
@@ -52,8 +51,8 @@ pub(super) struct Sum {
 }
 
 impl Counted {
-    /// Makes room, and notes whether the batch is the first of its incarnation: of that nothing can have
-    /// been written yet but the same.
+    /// Empties a full cache, and records whether the batch is the first of its incarnation: then no cell
+    /// of it can have been written, except by the same batch.
     pub(super) fn begin(&mut self, batch: &ClickBatch) {
         if self.cells.len() > CELLS_MAX {
             let incarnation = self.incarnation;
@@ -65,7 +64,7 @@ impl Counted {
         }
     }
 
-    /// What a batch adds, in parts: each is of one link, and small enough to be written as one.
+    /// What a batch adds, in parts: each is of one link, and small enough for one write.
     pub(super) fn parts(&mut self, batch: &ClickBatch) -> Vec<Vec<Sum>> {
         let mut links: BTreeMap<LinkId, Vec<Sum>> = BTreeMap::new();
         for (cell, more) in self.sums(batch) {
@@ -81,13 +80,13 @@ impl Counted {
         links.into_values().flat_map(in_parts).collect()
     }
 
-    /// Remembers what was stored.
+    /// Caches counts that were stored.
     pub(super) fn keep(&mut self, incarnation: Uuid, stored: Vec<(Cell, Count)>) {
         let stored = stored.into_iter().map(|(cell, count)| ((incarnation, cell), count));
         self.cells.extend(stored);
     }
 
-    /// Notes that a write has failed: it may have been done all the same.
+    /// Records that a write has failed: it may have been applied nevertheless.
     pub(super) fn doubt(&mut self) {
         self.is_complete = false;
     }
@@ -106,7 +105,7 @@ impl Counted {
         sums
     }
 
-    /// Where a host is counted: with the others, once there are too many.
+    /// The cell of a host, or the shared cell once there are too many hosts.
     fn host_cell(&mut self, incarnation: Uuid, link: LinkId, host: &str) -> Cell {
         let cell = Cell::Host(link, host.into());
         if self.cells.contains_key(&(incarnation, cell.clone())) {
@@ -129,7 +128,7 @@ impl Cell {
     }
 }
 
-/// Rows of one link, in parts that are written as one each.
+/// Splits the rows of one link into batches.
 pub(super) fn in_parts<T>(rows: Vec<T>) -> Vec<Vec<T>> {
     let mut rows = rows.into_iter();
     let next = || {
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_of_one_link_and_not_too_large_to_be_written_as_one() {
+    fn a_part_is_of_one_link_and_small_enough_for_one_write() {
         let parts = parts(&mut Counted::default(), &batch(1, &links(), 2 * ROWS_MAX));
         let sizes: Vec<(LinkId, usize)> =
             parts.iter().map(|part| (part[0].cell.link(), part.len())).collect();
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_past_the_most_are_counted_together() {
+    fn hosts_past_the_limit_are_counted_together() {
         let hosts = HOSTS_MAX as usize;
         let parts = parts(&mut Counted::default(), &batch(1, &links()[..1], hosts + 7));
         let sums: Vec<&Sum> =
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_cannot_have_been_written_is_known_until_a_write_fails() {
+    fn an_unwritten_cell_is_known_to_be_zero_until_a_write_fails() {
         let mut counted = Counted::default();
         let is_known = |parts: Vec<Vec<Sum>>| parts.iter().flatten().all(|it| it.known.is_some());
         assert!(is_known(parts(&mut counted, &batch(1, &links(), 1))));
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incarnation_that_was_not_seen_from_its_beginning_is_not_known() {
+    fn the_counts_of_an_incarnation_not_followed_from_its_first_batch_are_unknown() {
         let parts = parts(&mut Counted::default(), &batch(2, &links(), 1));
         assert!(parts.iter().flatten().all(|sum| sum.known.is_none()));
     }

@@ -1,4 +1,4 @@
-//! Clicks that were counted elsewhere.
+//! Clicks that another engine counted, copied by a move.
 
 use lodge_domain::links::{Device, LinkId, moving::Clicks};
 use uuid::Uuid;
@@ -11,8 +11,7 @@ use super::{
 use crate::cassandra::failure::Failure;
 
 impl CassandraClicks {
-    /// Puts the clicks of a link as those that a process has counted in its only batch: the same again
-    /// changes nothing.
+    /// Stores the clicks of a link as the counts of a process with a single batch; idempotent.
     pub(in crate::cassandra) async fn put(
         &self,
         link: LinkId,
@@ -25,7 +24,7 @@ impl CassandraClicks {
         Ok(())
     }
 
-    /// The clicks of a link, whoever has counted them.
+    /// Returns the clicks of a link, summed over all processes.
     pub(in crate::cassandra) async fn of(&self, link: LinkId) -> Result<Clicks, Failure> {
         let (statements, mut clicks) = (&self.session.statements, Clicks::default());
         let hours: Vec<(i64, String, i64)> = statements.hours.all((link.0, i64::MIN)).await?;
@@ -44,7 +43,7 @@ impl CassandraClicks {
     }
 }
 
-/// What one process has counted in its only batch.
+/// The counts of a process with a single batch.
 fn counts(link: LinkId, clicks: &Clicks) -> Vec<(Cell, Count)> {
     let Clicks { hours, days, referrers } = clicks;
     let only = |clicks: u64| Count { number: 1, clicks: clicks.cast_signed() };

@@ -1,4 +1,4 @@
-//! The rows of counts: one for what one process has counted of one cell.
+//! The rows of counts: one for each process and cell.
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::cassandra::{failure::Failure, prepared::Bound, statements::Statements};
 
-/// How long hours are kept, from their beginning.
+/// How long hours are kept, from their start.
 const HOURS_KEPT_SECONDS: i64 = 32 * DAY_SECONDS;
 
 impl CassandraClicks {
-    /// The count of a cell as it was written last.
+    /// Reads the stored count of a cell.
     pub(super) async fn load(&self, incarnation: Uuid, cell: &Cell) -> Result<Count, Failure> {
         let statements = &self.session.statements;
         let row: Option<(i64, i64)> = match cell {
@@ -30,8 +30,8 @@ impl CassandraClicks {
         Ok(row.map_or_else(Count::default, |(number, clicks)| Count { number, clicks }))
     }
 
-    /// Writes counts of one link as one write; of two of the same cell, the one of the later batch stays,
-    /// whichever arrives last.
+    /// Writes counts of one link in one batch. Of two writes of a cell, the one of the later batch wins,
+    /// in whatever order they arrive.
     pub(super) async fn store(
         &self,
         incarnation: Uuid,
@@ -46,7 +46,7 @@ impl CassandraClicks {
     }
 }
 
-/// The write of one count. Its batch's number is also its time.
+/// The write of one count. The batch's number is also the write's timestamp.
 fn write(statements: &Statements, incarnation: Uuid, cell: &Cell, count: Count) -> Bound {
     let Count { number, clicks } = count;
     match cell {
@@ -66,8 +66,8 @@ fn write(statements: &Statements, incarnation: Uuid, cell: &Cell, count: Count) 
     }
 }
 
-/// How long the row of an hour is to be kept from now on: an hour more, even if it is long past, so that
-/// whoever writes it finds it there.
+/// The TTL in seconds of the row of an hour from now: at least an hour, even if the hour is long past, so
+/// that its writer can read it back.
 fn seconds_left(hour: i64) -> i32 {
     let end = hour.saturating_mul(HOUR_SECONDS).saturating_add(HOURS_KEPT_SECONDS);
     let left = end.saturating_sub(Timestamp::now().as_second());

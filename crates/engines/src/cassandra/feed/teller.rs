@@ -1,5 +1,5 @@
-//! Telling of changes: those that come while others are being told of go together in one row. Under load
-//! that is a fraction of the work, for the nodes and for all who read the feed.
+//! Appending to the change feed in groups: changes that arrive while others are being written share one
+//! row. Under load that is a fraction of the work for the nodes and for all readers of the feed.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -14,22 +14,22 @@ use uuid::Uuid;
 use super::bucket_of;
 use crate::cassandra::{failure::Failure, session::Session};
 
-/// Changes that wait to be told of; past it those who bring them wait.
+/// Changes that wait to be written; past it the callers wait.
 const WAITING_MAX: usize = 1_024;
 
 /// Changes in one row.
 const TOGETHER_MAX: usize = 100;
 
-/// Rows written at once: one that a node holds up does not hold up the next.
+/// Rows written concurrently: one that a slow node delays does not delay the next.
 const AT_ONCE: usize = 2;
 
-/// How long it may take to tell of a change, with the wait for its row's turn.
+/// Deadline of appending a change, with the wait for its row.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Tells of changes for as long as it lives.
+/// Writes changes in groups for as long as it lives.
 pub(super) struct Teller(mpsc::Sender<Telling>);
 
-/// A change that is to be told of, and who waits for that.
+/// A change to write, and the channel to its waiting caller.
 struct Telling {
     short: Box<str>,
     told: oneshot::Sender<Result<(), Arc<Failure>>>,
@@ -42,7 +42,7 @@ impl Teller {
         Self(teller)
     }
 
-    /// Tells all processes that a link has changed.
+    /// Appends a change of a link, and waits until it is written.
     pub(super) async fn tell(&self, short: &str) -> Result<(), Failure> {
         let untold = |why: &str| Failure::Unknown(why.into());
         let (told, outcome) = oneshot::channel();
@@ -50,13 +50,13 @@ impl Teller {
             self.0.send(Telling { short: short.into(), told }).await.ok()?;
             outcome.await.ok()
         };
-        let outcome = timeout(PATIENCE, telling).await.map_err(|_| untold("it takes too long"))?;
-        let outcome = outcome.ok_or_else(|| untold("whoever tells of changes is gone"))?;
+        let outcome = timeout(PATIENCE, telling).await.map_err(|_| untold("it timed out"))?;
+        let outcome = outcome.ok_or_else(|| untold("the feed writer has ended"))?;
         outcome.map_err(|failure| Failure::Unknown(failure.into()))
     }
 }
 
-/// Tells of what comes until nobody is there any more to bring it.
+/// Writes changes until the channel is closed.
 async fn tell_all(session: Arc<Session>, mut waiting: mpsc::Receiver<Telling>) {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut together = Vec::new();
@@ -69,7 +69,7 @@ async fn tell_all(session: Arc<Session>, mut waiting: mpsc::Receiver<Telling>) {
             let written = write(&session, &tellings).await.map_err(Arc::new);
             drop(turn);
             for telling in tellings {
-                // Who has stopped waiting need not know.
+                // The caller may have stopped waiting.
                 let _ = telling.told.send(written.clone());
             }
         });

@@ -1,4 +1,4 @@
-//! API keys that are put as they are.
+//! API keys, copied by a move.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use lodge_domain::{Error, Result, links::moving::StoredKey};
@@ -6,11 +6,11 @@ use lodge_domain::{Error, Result, links::moving::StoredKey};
 use super::{CassandraKeys, KeyRow};
 use crate::cassandra::{failure::Failure, row::milliseconds};
 
-/// Keys that are looked up at once.
+/// Keys that are looked up concurrently.
 const AT_ONCE: usize = 16;
 
 impl CassandraKeys {
-    /// Puts a key with its number; a key that has its name stays.
+    /// Stores a key with its id, unless there is one of the same name.
     pub(in crate::cassandra) async fn put(&self, stored: &StoredKey) -> Result<(), Failure> {
         let (statements, key, digest) = (&self.0.statements, &stored.key, &stored.digest[..]);
         let name = key.name.as_str();
@@ -23,13 +23,13 @@ impl CassandraKeys {
         Ok(())
     }
 
-    /// Every key.
+    /// Returns all keys.
     pub(in crate::cassandra) async fn stored(&self) -> Result<Vec<StoredKey>> {
         let rows: Vec<KeyRow> = self.0.statements.keys.all(()).await?;
         rows.into_iter().map(KeyRow::stored).collect()
     }
 
-    /// Every key that is found by its digest and by its number.
+    /// Returns the keys that are found by their digest and by their id.
     pub(in crate::cassandra) async fn reachable(&self) -> Result<Vec<StoredKey>> {
         let looked = self.stored().await?.into_iter().map(async |stored: StoredKey| {
             let statements = &self.0.statements;

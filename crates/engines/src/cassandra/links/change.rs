@@ -1,4 +1,4 @@
-//! Changes of a link, and the clicks of a limited one.
+//! Changes of links, and clicks of links with a click limit.
 
 use jiff::Timestamp;
 use lodge_domain::{
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{CassandraLinks, LinkRow, contend};
 
 impl CassandraLinks {
-    /// Stores `link` in place of its former version; `None` if that is not what is there. The same
+    /// Stores `link` over its previous version; returns `None` if another version is stored. The same
     /// write again is found in the row and not repeated.
     pub(super) async fn rewrite_as(&self, link: Link, write: Uuid) -> Result<Option<Link>> {
         let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
@@ -22,7 +22,7 @@ impl CassandraLinks {
             }
             Rewritten::Refused => return Ok(None),
         };
-        // Before it is acknowledged, and again if this is a repetition of one that was not.
+        // Before the change is acknowledged, and again for a repetition of one that was not.
         self.feed.tell(is.short.as_str()).await?;
         self.reindex(&was, &is).await;
         Ok(Some(is))
@@ -43,13 +43,13 @@ impl CassandraLinks {
         let Some(is) = link.clone().following(&was) else {
             return Ok(Some(Rewritten::Refused));
         };
-        // A list leads to the link before the link can be found by it.
+        // The list's rows are written before the link.
         self.index(&is).await?;
         let done = self.rewrite(&row, &LinkRow::of(&is).written(write, Some(&row))).await?;
         Ok(done.then(|| Rewritten::Now(Box::new((was, is)))))
     }
 
-    /// Commits one click of a limited link.
+    /// Commits one click of a link with a click limit.
     pub(super) async fn take(
         &self,
         short: &Short,
@@ -80,10 +80,10 @@ impl CassandraLinks {
 }
 
 enum Rewritten {
-    /// What was there, and what is there now.
+    /// Written now: the previous and the new link.
     Now(Box<(Link, Link)>),
-    /// This very write was done earlier.
+    /// The same write was applied earlier.
     Before(Box<Link>),
-    /// Another version is there.
+    /// Another version is stored.
     Refused,
 }

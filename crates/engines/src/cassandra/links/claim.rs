@@ -12,7 +12,7 @@ use super::{AT_ONCE, CassandraLinks, LinkRow, contend};
 use crate::cassandra::failure::Failure;
 
 impl CassandraLinks {
-    /// Claims a short for each candidate; those that want the same one take turns in their order.
+    /// Claims a short for each candidate; candidates for the same short claim it in order.
     pub(super) async fn claim_all(
         &self,
         candidates: Vec<Result<Candidate, Refusal>>,
@@ -43,7 +43,7 @@ impl CassandraLinks {
 
     async fn claim_short(&self, link: Link, reserved: SignedDuration) -> Result<Claim> {
         let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
-        // Lists lead to a link, and are checked against it: what leads nowhere is passed over.
+        // A list's row is checked against its link, so a row without a link is skipped.
         self.index(&link).await?;
         let claim = if is_replaceable(&link) {
             self.claim_plainly(&link, reserved).await?
@@ -58,8 +58,8 @@ impl CassandraLinks {
         Ok(claim)
     }
 
-    /// Claims a short whose link anybody may replace: those are written plainly, in the order of their
-    /// times, and never by transaction.
+    /// Claims a short whose link any caller may replace: such links are written by plain writes, ordered by
+    /// their timestamps, never by transactions.
     async fn claim_plainly(&self, link: &Link, reserved: SignedDuration) -> Result<Claim> {
         let created = || Claim::Created(link.clone());
         if let Some(holder) = self.kept(&link.short).await? {
@@ -84,14 +84,14 @@ impl CassandraLinks {
     ) -> Result<Option<Claim>, Failure> {
         let created = || Some(Claim::Created(link.clone()));
         let row = LinkRow::of(link).written(Uuid::new_v4(), None);
-        // Mostly the short is free, so the insert comes before the look.
+        // The short is usually free, so the insert comes before the read.
         if self.insert(&row).await? {
             return Ok(created());
         }
         let Some(was) = self.current(&link.short).await? else { return Ok(None) };
         let holder = was.clone().link()?;
         if holder.id == link.id {
-            // A repetition of the plan that made it, perhaps over a forgotten one.
+            // A repetition of the plan that created it, perhaps over a link past its reservation.
             self.feed.tell(&row.short).await?;
             return Ok(created());
         }
@@ -101,7 +101,7 @@ impl CassandraLinks {
         if !self.rewrite(&was, &row).await? {
             return Ok(None);
         }
-        // Others may remember the one that was forgotten.
+        // Other processes may have cached the previous link.
         self.feed.tell(&row.short).await?;
         self.unindex(&holder).await;
         self.forget_clicks(holder.id).await?;
@@ -119,7 +119,7 @@ impl CassandraLinks {
     }
 }
 
-/// Whether a `PUT` may put another link in its place: its id follows from its short then.
+/// Whether a `PUT` may replace the link: its id is derived from its short then.
 fn is_replaceable(link: &Link) -> bool {
     link.id == LinkId::of(&link.short)
 }

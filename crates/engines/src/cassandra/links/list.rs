@@ -1,5 +1,5 @@
-//! Lists. Their rows only lead to links, which are read and checked: a row that leads nowhere is passed
-//! over, so that a list need not change in one step with its link.
+//! Lists of an owner's links. Their rows only refer to links, which are read and checked: a dangling row
+//! is skipped, so that a list need not change atomically with its link.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::{AT_ONCE, CassandraLinks, LinkRow};
 use crate::cassandra::failure::Failure;
 
 impl CassandraLinks {
-    /// An owner's links, newest first.
+    /// Returns an owner's links, newest first.
     pub(super) async fn owned(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
         if query.search.as_ref().is_some_and(|words| !words.trim().is_empty()) {
-            return Err(Error::invalid("search", "needs the embedded engine; use tag or prefix"));
+            return Err(Error::invalid("search", "is unsupported on Cassandra; use tag or prefix"));
         }
         let (statements, owner) = (&self.session.statements, query.owner.to_number());
         let below = query.after.map_or(Uuid::max(), |id| id.0);
@@ -38,13 +38,13 @@ impl CassandraLinks {
         links.try_collect().await
     }
 
-    /// The link that a list's row leads to, if it is still there.
+    /// Returns the link that a list's row refers to, unless it is deleted or replaced.
     async fn listed(&self, id: Uuid, short: String) -> Result<Option<Arc<Link>>> {
         let link = lodge_domain::links::LinkStore::find(self, &Short::stored(short)).await?;
         Ok(link.filter(|link| link.id.0 == id && link.deleted_at.is_none()))
     }
 
-    /// Links that are wanted, in the order of their hashes, those after `after`.
+    /// Returns up to `limit` links that satisfy `is_wanted`, in token order, after the short `after`.
     pub(in crate::cassandra) async fn walk(
         &self,
         after: Option<&Short>,
@@ -64,7 +64,7 @@ impl CassandraLinks {
         Ok(links.try_collect().await?)
     }
 
-    /// Has the owner's lists lead to the link.
+    /// Adds the link to the lists of its owner.
     pub(super) async fn index(&self, link: &Link) -> Result<(), Failure> {
         let Some(owner) = link.owner.map(Owner::to_number).filter(|_| link.deleted_at.is_none())
         else {
@@ -78,17 +78,17 @@ impl CassandraLinks {
         Ok(())
     }
 
-    /// Takes the link off the owner's lists. What stays behind because of a failure is passed over.
+    /// Removes the link from the lists of its owner. Rows that remain after a failure are skipped by readers.
     pub(super) async fn unindex(&self, link: &Link) {
         let Some(owner) = link.owner.map(Owner::to_number) else { return };
         let disowned = self.session.statements.disown.run((owner, link.id.0)).await;
         if let Err(error) = disowned {
-            tracing::debug!(%error, "a list's row stays behind");
+            tracing::debug!(%error, "a row of a list of links could not be removed");
         }
         self.untag(link, &Tags::default()).await;
     }
 
-    /// Brings the lists from what a link `was` to what it `is`.
+    /// Removes a link from the lists that it `was` in and no longer `is` in.
     pub(super) async fn reindex(&self, was: &Link, is: &Link) {
         if is.deleted_at.is_some() {
             self.unindex(was).await;
@@ -102,7 +102,7 @@ impl CassandraLinks {
         for tag in link.tags.as_slice().iter().filter(|tag| !but.as_slice().contains(tag)) {
             let values = (owner, tag, link.id.0);
             if let Err(error) = self.session.statements.untag.run(values).await {
-                tracing::debug!(%error, "a list's row stays behind");
+                tracing::debug!(%error, "a row of a list of links could not be removed");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Links.
+//! The store of links.
 
 mod change;
 mod claim;
@@ -25,16 +25,16 @@ use super::{
     row::LinkRow, session::Session, turns::Turns,
 };
 
-/// How often a transaction is begun again when others write the same row, or its outcome was unknown
-/// and turned out to be "not done".
+/// Tries of a transaction that conflicts with concurrent writes, or whose unknown outcome turned out to
+/// be "not applied".
 const TRIES: usize = 8;
 
-const SILENT: &str = "Cassandra has not answered for a while; it is not asked by everybody";
+const SILENT: &str = "Cassandra does not answer; the next try is in less than a second";
 
-/// How often any node is asked what it has.
+/// Tries of a read at ONE.
 const ANYWHERE: usize = 3;
 
-/// Rows that are asked for at once for one request.
+/// Rows that one request reads concurrently.
 const AT_ONCE: usize = 16;
 
 /// Links in the cluster.
@@ -46,7 +46,7 @@ pub(crate) struct CassandraLinks {
     pub(super) attempts: Turns,
 }
 
-/// A row over its former self.
+/// A row, and the previous version that it replaces.
 #[derive(SerializeRow)]
 struct Rewrite<'a> {
     #[scylla(flatten)]
@@ -72,24 +72,24 @@ impl CassandraLinks {
         row.map(LinkRow::link).transpose()
     }
 
-    /// The link of that short.
+    /// Reads the link of a short at QUORUM.
     pub(super) async fn kept(&self, short: &Short) -> Result<Option<Link>, Failure> {
         self.read(&self.session.statements.find, short).await
     }
 
-    /// The row as the last transaction left it.
+    /// Reads a row at SERIAL: as the last transaction left it.
     async fn current(&self, short: &Short) -> Result<Option<LinkRow>, Failure> {
         self.session.statements.find_serial.first((short.as_str(),)).await
     }
 
-    /// Adds a row where none is, nor was: rows are written over and never deleted, so that nothing shows
-    /// through what this one leaves out. An unknown outcome is settled by what is there then.
+    /// Inserts a row where there never was one: rows are overwritten and never deleted, so no older value
+    /// remains in the columns that this one leaves unset. An unknown outcome is settled by a read.
     async fn insert(&self, row: &LinkRow) -> Result<bool, Failure> {
         let inserted = self.session.statements.insert.transact(row.fresh()).await;
         self.settle(row, inserted).await
     }
 
-    /// Puts a row over its former self, if that is still there.
+    /// Replaces a row, if its previous version is still stored.
     async fn rewrite(&self, was: &LinkRow, row: &LinkRow) -> Result<bool, Failure> {
         let (was_id, was_version, was_used) = (was.id, was.version, was.clicks_used);
         let values = Rewrite { row, was_id, was_version, was_used };
@@ -97,8 +97,8 @@ impl CassandraLinks {
         self.settle(row, written).await
     }
 
-    /// What a transaction came to: a failure says nothing about it, but the row remembers its writes. A
-    /// serial read ends the transaction one way or the other, so that it cannot be done later.
+    /// Settles the outcome of a transaction. A failure leaves it unknown, but the row stores its latest
+    /// writes, and a serial read finishes the transaction, so that it cannot be applied later.
     async fn settle(&self, row: &LinkRow, done: Result<bool, Failure>) -> Result<bool, Failure> {
         let Err(Failure::Unknown(_)) = &done else { return done };
         let write = row.writes.as_ref().and_then(|writes| writes.first()).copied();
@@ -106,7 +106,7 @@ impl CassandraLinks {
         Ok(is.is_some_and(|is| write.is_some_and(|write| is.has(write))))
     }
 
-    /// Carries out a plan; `None` if it is a change that is refused.
+    /// Executes a plan; returns `None` for a refused change.
     pub(super) async fn execute(&self, plan: &Plan) -> Result<Option<Outcome>> {
         match plan {
             Plan::Claim { candidates, reserved_seconds } => {
@@ -180,7 +180,7 @@ impl LinkCopies for CassandraLinks {
         let mut tries = 1;
         loop {
             match self.read(&self.session.statements.find_anywhere, short).await {
-                // The server asked may itself ask one that has just ended, until it notices.
+                // The coordinator may read from a node that has just ended, until it notices.
                 Err(Failure::Unknown(_)) if tries < ANYWHERE => tries += 1,
                 found => return Ok(found?.map(Arc::new)),
             }
@@ -188,7 +188,7 @@ impl LinkCopies for CassandraLinks {
     }
 }
 
-/// The outcome of a write that is never refused, in its own form.
+/// Unwraps the outcome of a write that is never refused.
 fn finished<T>(
     done: Option<Done<Outcome>>,
     form: impl FnOnce(Outcome) -> Result<T>,
@@ -197,7 +197,7 @@ fn finished<T>(
     Ok(Done { outcome: form(done.outcome)?, replayed: done.replayed })
 }
 
-/// Begins again, a while later each time, until something comes of it; others write the row meanwhile.
+/// Retries a transaction that lost to a concurrent write of the row, with a pause that doubles from 1 ms.
 async fn contend<T, F: Future<Output = Result<Option<T>, Failure>>>(
     mut attempt: impl FnMut() -> F,
 ) -> Result<T> {
@@ -207,5 +207,5 @@ async fn contend<T, F: Future<Output = Result<Option<T>, Failure>>>(
         }
         tokio::time::sleep(std::time::Duration::from_millis(1 << tried)).await;
     }
-    Err(Error::unavailable("others wrote this row again and again"))
+    Err(Error::unavailable("too many concurrent writes of the same row"))
 }

@@ -1,4 +1,4 @@
-//! Links that are put as they are.
+//! Links, copied by a move.
 
 use lodge_domain::{
     Result,
@@ -10,15 +10,14 @@ use super::{CassandraLinks, LinkRow, contend, replace::Put};
 use crate::cassandra::failure::Failure;
 
 impl CassandraLinks {
-    /// Puts a link as it is; whatever has its short stays.
+    /// Stores a link unchanged, unless its short is taken.
     ///
-    /// A row has one way of being written, and which one is the deployment's mode. In claim mode that
-    /// is a lightweight transaction here, too, although a plain write would cost
-    /// less: a plain write of a move that was killed may still be on its way when a server's first
-    /// transaction on the row is decided, and would be mixed with it. In replace mode it is a plain
-    /// write with the time of the link's newest `PUT`, and a later one wins over it.
+    /// The deployment's mode decides the protocol. In claim mode it is a lightweight transaction here, too,
+    /// although a plain write would cost less: a delayed plain write of a killed move could arrive while a
+    /// server's first transaction on the row is decided, and would mix with it. In replace mode it is a
+    /// plain write with the timestamp of the link's newest `PUT`, over which a later one wins.
     pub(in crate::cassandra) async fn put_as_is(&self, link: &Link, mode: Mode) -> Result<()> {
-        // Lists lead to a link before it is there, as with every claim.
+        // The lists' rows are written before the link, as with every claim.
         self.index(link).await?;
         match mode {
             Mode::Claim => {

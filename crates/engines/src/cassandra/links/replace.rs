@@ -1,5 +1,5 @@
-//! The newest `PUT` wins: plain writes, ordered by the time that was minted for them, so that it does
-//! not matter in which order they arrive, or how often.
+//! Replace mode, in which the newest `PUT` wins: plain writes with a minted timestamp, so that neither
+//! their order of arrival nor repetitions matter.
 
 use lodge_domain::{
     Result,
@@ -9,7 +9,7 @@ use scylla::SerializeRow;
 
 use super::{CassandraLinks, LinkRow};
 
-/// A row with the time of its write.
+/// A row with the timestamp of its write.
 #[derive(SerializeRow)]
 pub(super) struct Put<'a> {
     #[scylla(flatten)]
@@ -19,16 +19,16 @@ pub(super) struct Put<'a> {
 }
 
 impl CassandraLinks {
-    /// Puts `link` where its short leads, unless what is there is newer.
+    /// Stores `link` under its short, unless the stored link is newer.
     pub(super) async fn put(&self, link: Link) -> Result<Replaced> {
-        // A POST that has found the short free must not write over what is put meanwhile.
+        // A POST that found the short free must not overwrite a PUT that comes in between.
         let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
         let was = self.kept(&link.short).await?;
         let (target, at) = (link.target.clone(), link.changed_at);
         match link.replacing(was) {
             Replacement::Stays(is) => {
                 if is.link.changed_at == at && is.link.target == target {
-                    // A repetition of this very write, of which nobody may have been told.
+                    // A repetition of this write, which may be missing in the change feed.
                     self.feed.tell(is.link.short.as_str()).await?;
                 }
                 Ok(is)
@@ -40,12 +40,12 @@ impl CassandraLinks {
         }
     }
 
-    /// Writes a link with the time that was minted for it, and tells of it.
+    /// Writes a link with its minted timestamp, and appends it to the change feed.
     pub(super) async fn write_plainly(&self, link: &Link) -> Result<()> {
         let row = LinkRow::of(link);
         let at = link.changed_at.as_microsecond();
         self.session.statements.put.run(Put { row: &row, at }).await?;
-        // Even if nothing was there: somebody else may have put, and remembered, the same.
+        // Even if no link was read: another process may have put and cached one of the same short.
         Ok(self.feed.tell(&row.short).await?)
     }
 }

@@ -1,7 +1,7 @@
--- Every statement can run again: each is committed by itself, and the process may end between two.
--- Texts are compared to the letter. Times are milliseconds since 1970-01-01T00:00Z.
+-- Every statement is repeatable: each commits by itself, and the process may end between two.
+-- Texts compare byte by byte. Times are milliseconds since 1970-01-01T00:00Z.
 
--- What belongs to the database itself: the identity of the accounts' feed.
+-- Properties of the database: the id of the accounts' change feed.
 CREATE TABLE IF NOT EXISTS meta (
     name  VARCHAR(64)    NOT NULL PRIMARY KEY,
     value VARBINARY(255) NOT NULL
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS api_keys (
     UNIQUE KEY api_keys_by_digest (digest)
 ) ENGINE = InnoDB, DEFAULT CHARSET = utf8mb4, COLLATE = utf8mb4_nopad_bin;
 
--- What the writes with an Idempotency-Key came to.
+-- Stored outcomes of writes with an Idempotency-Key; attempt is a digest of caller, method, route and key.
 CREATE TABLE IF NOT EXISTS outcomes (
     attempt     BINARY(32)       NOT NULL PRIMARY KEY,
     fingerprint BINARY(32)       NOT NULL,
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS outcomes (
     KEY outcomes_by_time (at)
 ) ENGINE = InnoDB, DEFAULT CHARSET = utf8mb4, COLLATE = utf8mb4_nopad_bin;
 
--- Numbers are never given again: what an account made names it by its number.
+-- Ids are never reused: an account's data refers to it by id.
 CREATE TABLE IF NOT EXISTS accounts (
     id          BIGINT           NOT NULL PRIMARY KEY AUTO_INCREMENT,
     username    VARCHAR(64)      NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     KEY sessions_by_expiry (expires_at)
 ) ENGINE = InnoDB, DEFAULT CHARSET = utf8mb4, COLLATE = utf8mb4_nopad_bin;
 
--- What happened to accounts; did is the staff member who did it, 0 for the operator.
+-- The event log of accounts. Column did is the staff member who caused the event, 0 for the operator.
 CREATE TABLE IF NOT EXISTS account_events (
     row     BIGINT      NOT NULL PRIMARY KEY AUTO_INCREMENT,
     account BIGINT      NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE IF NOT EXISTS account_events (
     KEY account_events_by_time (at)
 ) ENGINE = InnoDB, DEFAULT CHARSET = utf8mb4, COLLATE = utf8mb4_nopad_bin;
 
--- The accounts whose sessions have changed, numbered in the order of the commits.
+-- The change feed: accounts whose sessions have changed, numbered in commit order.
 CREATE TABLE IF NOT EXISTS account_feed (
     number  BIGINT NOT NULL PRIMARY KEY,
     account BIGINT NOT NULL,
@@ -85,7 +85,7 @@ CREATE TABLE IF NOT EXISTS account_feed_head (
 
 INSERT INTO account_feed_head (id, number) VALUES (1, 0) ON DUPLICATE KEY UPDATE id = id;
 
--- An issuer and a subject together fill the 3,072 bytes that a key may have.
+-- An issuer and a subject together reach InnoDB's limit of 3,072 bytes for a key.
 CREATE TABLE IF NOT EXISTS identities (
     issuer    VARCHAR(512) NOT NULL,
     subject   VARCHAR(255) NOT NULL,
@@ -95,7 +95,7 @@ CREATE TABLE IF NOT EXISTS identities (
     UNIQUE KEY identities_by_account (account, issuer)
 ) ENGINE = InnoDB, DEFAULT CHARSET = utf8mb4, COLLATE = utf8mb4_nopad_bin;
 
--- A ticket makes an account for an identity; numbered in the order of issue.
+-- A ticket permits the sign-up of an identity; rows are numbered in the order of issue.
 CREATE TABLE IF NOT EXISTS tickets (
     row        BIGINT       NOT NULL PRIMARY KEY AUTO_INCREMENT,
     digest     BINARY(32)   NOT NULL,

@@ -1,4 +1,4 @@
--- A row of a rule about several rows, which every transaction that checks the rule changes first.
+-- Guard rows: a transaction that checks a rule about several rows changes the rule's row first.
 CREATE TABLE IF NOT EXISTS guards (
     rule VARCHAR(64)     NOT NULL,
     id   BIGINT          NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS guards (
     PRIMARY KEY (rule, id)
 ) ENGINE = InnoDB, DEFAULT CHARSET = utf8mb4, COLLATE = utf8mb4_nopad_bin;
 
--- Who sends rides. Rides name their gate by number, so none is removed and no number is given twice.
+-- The gates that send rides. Rides refer to their gate by id, so no gate is deleted and no id reused.
 CREATE TABLE IF NOT EXISTS gates (
     id         BIGINT       NOT NULL PRIMARY KEY AUTO_INCREMENT,
     name       VARCHAR(255) NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS gates (
     UNIQUE KEY gates_by_digest (digest)
 ) ENGINE = InnoDB, DEFAULT CHARSET = utf8mb4, COLLATE = utf8mb4_nopad_bin;
 
--- Whose a skier's number is: account 0 has none. How often the code on the pass was renewed.
+-- The account of each skier's number, 0 for none; renewals counts how often the pass's code was renewed.
 CREATE TABLE IF NOT EXISTS passes (
     skier      INT UNSIGNED NOT NULL PRIMARY KEY,
     account    BIGINT       NOT NULL,

@@ -1,4 +1,4 @@
-//! How the schema comes about.
+//! Migrations of the schema.
 
 use futures_util::future::join_all;
 use lodge_contract::accounts::{fresh_name, made};
@@ -9,7 +9,7 @@ use mysql::prelude::Queryable as _;
 use super::{admin, empty_database};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_processes_that_start_together_one_makes_the_schema() {
+async fn of_processes_that_start_together_one_creates_the_schema() {
     let options = empty_database("lodge_together");
     let processes = join_all((0..8).map(|_| MariaDb::connect(options.clone()))).await;
     let mut feeds = Vec::new();
@@ -21,7 +21,7 @@ async fn of_processes_that_start_together_one_makes_the_schema() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_schema_that_broke_off_in_the_middle_is_finished() {
+async fn an_interrupted_migration_is_finished() {
     let options = empty_database("lodge_broken_off");
     drop(MariaDb::connect(options.clone()).await.unwrap());
     let mut admin = admin(&options, "lodge_broken_off");

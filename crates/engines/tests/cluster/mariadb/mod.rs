@@ -18,7 +18,7 @@ use secrecy::ExposeSecret as _;
 
 use crate::testbed::layout;
 
-/// A database of the testbed's server, which is made if it is not there.
+/// A database of the testbed's server, created if it does not exist.
 fn database(name: &str) -> Options {
     let layout = layout(&[Kind::Mariadb]);
     let address = layout.address(Member { kind: Kind::Mariadb, number: 1 });
@@ -37,7 +37,7 @@ fn empty_database(name: &str) -> Options {
     options
 }
 
-/// A connection beside the pool.
+/// A connection outside the pool.
 fn admin(options: &Options, database: &str) -> Conn {
     let (host, port) = options.nodes[0].rsplit_once(':').unwrap();
     let opts = OptsBuilder::new()
@@ -78,7 +78,7 @@ mod contract {
     lodge_contract::passes_promises!(super::passes);
 }
 
-/// A text of a test's own.
+/// A statement for a test.
 const fn text(mariadb: &'static str) -> Statement {
     Statement { sqlite: "", mariadb }
 }

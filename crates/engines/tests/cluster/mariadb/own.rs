@@ -1,4 +1,4 @@
-//! A server of a test's own: with TLS, or to be killed.
+//! A MariaDB server for one test: with TLS, or to be killed.
 
 use std::{
     fs::File,

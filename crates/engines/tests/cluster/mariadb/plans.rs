@@ -1,14 +1,14 @@
-//! No statement walks through a table.
+//! No statement scans a whole table.
 
 use lodge_engines::mariadb::MariaDb;
 use mysql::{Conn, Row, Value, prelude::Queryable as _};
 
 use super::{admin, empty_database};
 
-/// Rows in each table: with few of them the server would rather read them all.
+/// Rows in each table: with few rows the server prefers a full scan.
 const ROWS: u32 = 5_000;
 
-/// Fills the tables, `{n}` being the number of the row.
+/// Fills the tables; `{n}` is the number of the row.
 const FILL: [&str; 10] = [
     "INSERT INTO api_keys (name, digest, created_at) SELECT {n}, MD5({n}), {n} FROM {rows}",
     "INSERT INTO outcomes SELECT MD5({n}), MD5({n}), {n}, '', 1 FROM {rows}",
@@ -24,16 +24,16 @@ const FILL: [&str; 10] = [
     "INSERT INTO passes SELECT {n}, {n} DIV 10, 0, {n}, {n} DIV 10 FROM {rows}",
 ];
 
-/// The steps of a statement's plan that look at all of a table or of an index.
+/// The steps of a statement's plan that scan a whole table or index.
 fn walks(connection: &mut Conn, sql: &str) -> Vec<String> {
-    // Each is a number as well as a text, and they rise, so that the ends of a range are in order.
+    // Valid as numbers and as texts, and rising, so that the ends of a range are in order.
     let values = (1..=sql.matches('?').count()).map(|number| Value::from(number.to_string()));
     let steps: Vec<Row> =
         connection.exec(format!("EXPLAIN {sql}"), values.collect::<Vec<_>>()).unwrap();
     let walks = steps.into_iter().filter_map(|mut step| {
         let mut column = |name| step.take::<Option<String>, _>(name).unwrap();
         let (kind, table, key) = (column("type"), column("table"), column("key"));
-        // Where a row is only inserted, the plan has no number of rows that are read.
+        // The plan of a plain insert has no number of rows.
         let reads = column("rows").is_some();
         let is_walk = kind.as_deref().is_some_and(|kind| matches!(kind, "ALL" | "index"));
         (is_walk && reads).then(|| format!("{kind:?} of {table:?} by {key:?}"))
@@ -41,7 +41,7 @@ fn walks(connection: &mut Conn, sql: &str) -> Vec<String> {
     walks.collect()
 }
 
-/// The database of the accounts, filled.
+/// A database with filled tables.
 async fn filled(name: &str) -> Conn {
     let options = empty_database(name);
     drop(MariaDb::connect(options.clone()).await.unwrap());
@@ -58,9 +58,9 @@ async fn filled(name: &str) -> Conn {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_statement_finds_its_way_by_an_index() {
+async fn every_statement_uses_an_index() {
     let mut connection = filled("lodge_plans").await;
-    // Bots are the board's, which has no tables here.
+    // Bots belong to the board, which has no tables here.
     let texts = lodge_sql::statements().map(|statement| statement.mariadb);
     let texts: Vec<&str> = texts.filter(|text| !text.contains(" bots ")).collect();
     assert!(texts.len() > 40, "{}", texts.len());
@@ -71,7 +71,7 @@ async fn every_statement_finds_its_way_by_an_index() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_without_an_index_is_noticed() {
+async fn a_statement_without_an_index_is_detected() {
     let mut connection = filled("lodge_walks").await;
     for text in [
         "SELECT id FROM accounts WHERE email = ?",

@@ -1,4 +1,4 @@
-//! What the pool of connections promises.
+//! The promises of the connection pools.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ const NUMBER: Statement = text("SELECT number FROM counters WHERE id = ?");
 const CONNECTION: Statement = text("SELECT CONNECTION_ID()");
 const ENDLESS: Statement = text("SELECT seq FROM seq_1_to_1000000000000 WHERE MD5(seq) = ''");
 
-/// A pool on a database of its own, with the counters 1 and 2.
+/// The pools on a database of their own, with the counters 1 and 2.
 struct Pool {
     database: MariaDb,
     options: Options,
@@ -69,7 +69,7 @@ impl Pool {
         (go_on, running)
     }
 
-    /// The connections that the server has from this pool.
+    /// The number of the pools' connections on the server.
     fn connections(&self) -> usize {
         let of_pool = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = ?";
         let database = (&self.options.database,);
@@ -90,7 +90,7 @@ fn one_writer(options: Options) -> Options {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_transactions_in_a_deadlock_one_runs_again_and_both_are_committed() {
+async fn of_two_transactions_in_a_deadlock_one_runs_again_and_both_commit() {
     let pool = Pool::start("lodge_deadlock", |options| options).await;
     let (both, runs) = (Arc::new(Barrier::new(2)), Arc::new(AtomicU32::new(0)));
     let in_order = |first, second| {
@@ -128,20 +128,20 @@ async fn a_transaction_that_always_waits_for_a_lock_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_refused_is_undone() {
+async fn a_refused_transaction_is_rolled_back() {
     let pool = Pool::start("lodge_refused", one_writer).await;
     let refused = pool.write(|tx| {
         count(tx, 1)?;
         Err::<(), _>(Error::conflict("on purpose").into())
     });
     assert!(matches!(refused.await, Err(Error::Conflict(_))));
-    // By the same connection.
+    // On the same connection.
     pool.write(|tx| count(tx, 2)).await.unwrap();
     assert_eq!((pool.number(1).await, pool.number(2).await), (Some(0), Some(1)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_taken_key_undoes_the_insert_alone() {
+async fn a_duplicate_key_undoes_only_the_insert() {
     let pool = Pool::start("lodge_taken", one_writer).await;
     let taken = pool.write(|tx| {
         count(tx, 1)?;
@@ -152,7 +152,7 @@ async fn a_taken_key_undoes_the_insert_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn work_that_panics_is_undone_and_the_next_goes_on() {
+async fn a_transaction_that_panics_is_rolled_back_and_the_next_one_runs() {
     let pool = Pool::start("lodge_panic", one_writer).await;
     let panicked = pool.write(|tx| -> Result<(), Failure> {
         count(tx, 1)?;
@@ -164,7 +164,7 @@ async fn work_that_panics_is_undone_and_the_next_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_queue_refuses_and_what_waited_is_done() {
+async fn a_full_queue_refuses_requests_and_runs_the_waiting_ones() {
     let pool = Pool::start("lodge_full", one_writer).await;
     let (go_on, running) = pool.occupy().await;
     let (waits, refused, finish) = tokio::join!(
@@ -182,7 +182,7 @@ async fn a_full_queue_refuses_and_what_waited_is_done() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn abandoned_work_is_not_run() {
+async fn an_abandoned_request_is_not_run() {
     let pool = Pool::start("lodge_abandoned", one_writer).await;
     let (go_on, running) = pool.occupy().await;
     let abandoned = tokio::time::timeout(Duration::ZERO, pool.write(|tx| count(tx, 1)));
@@ -194,7 +194,7 @@ async fn abandoned_work_is_not_run() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_read_holds_up_no_write_and_no_lookup() {
+async fn a_long_read_delays_no_write_and_no_lookup() {
     let one_each = |options| Options { writers: 1, readers: 1, scanners: 1, ..options };
     let pool = Pool::start("lodge_long", one_each).await;
     let (go_on, wait) = channel::<()>();
@@ -230,7 +230,7 @@ async fn a_statement_that_takes_too_long_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_connection_undoes_its_transaction_and_is_replaced() {
+async fn a_lost_connection_rolls_back_its_transaction_and_is_replaced() {
     let pool = Pool::start("lodge_lost", one_writer).await;
     let (tell, told) = channel();
     let (go_on, wait) = channel::<()>();
@@ -252,7 +252,7 @@ async fn a_lost_connection_undoes_its_transaction_and_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_connection_is_left_behind_by_failures_nor_by_closing() {
+async fn neither_failures_nor_closing_leak_a_connection() {
     let pool = Pool::start("lodge_leaks", one_writer).await;
     for _ in 0..20 {
         let refused = pool.write(|_| Err::<(), _>(Error::conflict("on purpose").into()));
@@ -264,7 +264,7 @@ async fn no_connection_is_left_behind_by_failures_nor_by_closing() {
     }
     pool.write(|tx| count(tx, 1)).await.unwrap();
     pool.number(1).await;
-    // The server takes a moment to end a connection.
+    // The server needs a moment to close a connection.
     within(Duration::from_secs(10), async || pool.connections() == 2).await;
     let database = pool.database.clone();
     assert!(tokio::task::spawn_blocking(move || database.close()).await.unwrap());

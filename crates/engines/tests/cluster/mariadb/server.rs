@@ -1,4 +1,4 @@
-//! What becomes of requests when the server goes.
+//! Requests while the server is down, and afterwards.
 
 use std::{fs, time::Duration};
 
@@ -29,13 +29,13 @@ async fn a_server_that_was_killed_is_used_again_when_it_is_back() {
     server.start_again();
     within(Duration::from_secs(30), async || accounts.find(&before).await.is_ok()).await;
     let (found, _) = accounts.find(&before).await.unwrap().unwrap();
-    assert_eq!(found, stored, "what was acknowledged is there");
+    assert_eq!(found, stored, "an acknowledged account is stored");
     within(Duration::from_secs(30), async || accounts.add(new(&after), None).await.is_ok()).await;
     assert!(accounts.find(&after).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_that_the_server_closed_while_they_were_idle_cost_no_request() {
+async fn idle_connections_closed_by_the_server_fail_no_request() {
     let mut server = OwnServer::start();
     let database = server.connect().await;
     let accounts = database.accounts();
@@ -51,7 +51,7 @@ async fn connections_that_the_server_closed_while_they_were_idle_cost_no_request
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_tls_only_a_server_whose_certificate_is_trusted_is_spoken_to() {
+async fn with_tls_only_a_server_with_a_trusted_certificate_is_used() {
     let server = OwnServer::start();
     let trusting = |authority: &Authority| {
         let pem = fs::read_to_string(authority.root()).unwrap();
@@ -67,7 +67,7 @@ async fn with_tls_only_a_server_whose_certificate_is_trusted_is_spoken_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_does_not_answer_is_passed_over() {
+async fn a_node_that_does_not_answer_is_skipped() {
     let server = OwnServer::start();
     let options = server.options(None);
     let nodes = ["127.0.0.1:1".to_owned()].into_iter().chain(options.nodes.clone()).collect();
