@@ -40,8 +40,8 @@ const MUTATIONS: [Mutation; 4] = [
     Mutation {
         what: "a worker acknowledges messages before it has stored them",
         file: "crates/engines/src/behind/drain.rs",
-        code: "let batch = self.queue.receive().await?;",
-        instead: "let batch = self.queue.receive().await?; self.queue.stored(batch.clone()).await?;",
+        code: "let batch = self.behind.queue.receive().await?;",
+        instead: "let batch = self.behind.queue.receive().await?; self.behind.queue.stored(batch.clone()).await?;",
         test: ["lodge-engines", "cluster", "behind::a_link_in_flight_when_its_worker_ended"],
     },
     Mutation {
@@ -56,9 +56,23 @@ const MUTATIONS: [Mutation; 4] = [
         file: "crates/sqlite/src/rides/record.rs",
         code: "        if self.insert(event, ride, None)? {",
         instead: "        let id = EventId::Uuid(uuid::Uuid::now_v7());\n        if self.insert(&RideEvent { id, ..event.clone() }, ride, None)? {",
-        test: ["lodge", "it", "rides_crash::kills"],
+        test: ["lodge", "it", "rides_crash::every_acknowledged_event_is_counted_once"],
     },
 ];
+
+impl Mutation {
+    /// The file and its text, which contains the code exactly once.
+    fn source(&self) -> Result<(PathBuf, String)> {
+        let file = process::root().join(self.file);
+        let text = fs::read_to_string(&file)?;
+        ensure!(
+            text.matches(self.code).count() == 1,
+            "{} does not contain the code of the mutation exactly once",
+            self.file
+        );
+        Ok((file, text))
+    }
+}
 
 /// A mutated file, which is restored on drop.
 struct Mutated {
@@ -68,13 +82,7 @@ struct Mutated {
 
 impl Mutated {
     fn by(mutation: &Mutation) -> Result<Self> {
-        let file = process::root().join(mutation.file);
-        let original = fs::read_to_string(&file)?;
-        ensure!(
-            original.matches(mutation.code).count() == 1,
-            "{} does not contain the code of the mutation exactly once",
-            mutation.file
-        );
+        let (file, original) = mutation.source()?;
         fs::write(&file, original.replace(mutation.code, mutation.instead))?;
         Ok(Self { file, original })
     }
@@ -119,4 +127,21 @@ fn is_seen(mutation: &Mutation, block: &str) -> Result<bool> {
     let is_seen = process::run("cargo", &run, &block).is_err();
     println!("── {}: {}", mutation.what, if is_seen { "detected" } else { "NOT DETECTED" });
     Ok(is_seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutation_finds_its_code_and_its_test() {
+        for mutation in &MUTATIONS {
+            mutation.source().unwrap();
+            let [package, target, test] = mutation.test;
+            let (module, name) = test.split_once("::").unwrap_or((test, ""));
+            let folder = format!("crates/{}/tests/{target}", package.trim_start_matches("lodge-"));
+            let file = process::root().join(folder).join(module).with_extension("rs");
+            assert!(fs::read_to_string(&file).unwrap().contains(&format!("fn {name}")), "{test}");
+        }
+    }
 }
