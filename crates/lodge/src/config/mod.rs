@@ -92,7 +92,7 @@ impl Config {
     }
 
     /// Returns whether this process opens the database in the data folder. Links are in it unless this process
-    /// uses Cassandra; each other app is in it if this process stores that app on SQLite.
+    /// uses Cassandra; each other app is in it if this process stores that app on `SQLite`.
     pub(crate) fn keeps_in_folder(&self) -> bool {
         !self.has_links_on(LinkStore::Cassandra)
             || (self.keeps_accounts() && self.accounts.store == AppStore::Sqlite)

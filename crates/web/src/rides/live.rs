@@ -147,7 +147,7 @@ async fn look(rides: Arc<Rides>, latest: watch::Sender<Bytes>) {
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::warn!(%error, "live ride counts are delayed: cannot read the newest day")
+                tracing::warn!(%error, "live ride counts are delayed: cannot read the newest day");
             }
         }
     }
