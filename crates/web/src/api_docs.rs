@@ -231,9 +231,9 @@ mod tests {
         let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
         let html = pages::rendered(&page, check::EVERYTHING).unwrap();
         for part in [
-            "the first and the last; such as <code>1-10</code>",
-            "in common: <code>season</code>, <code>resort</code>, <code>day</code>, <code>hour</code>",
-            "of which each was read: <code>sums</code>, <code>rides</code></dd>",
+            "or a range of days; such as <code>1-10</code>",
+            "to group by: <code>season</code>, <code>resort</code>, <code>day</code>, <code>hour</code>",
+            "<code>sums</code> if stored sums answered the query, else <code>rides</code>: every",
             "<code>groups[].seasonID</code>",
             "<code>leaders[].rank</code>",
             "<code>resorts[].lifts[].vertical</code>",

@@ -446,7 +446,7 @@ fn a_channel_that_a_member_never_opened_is_wholly_unread() {
     }
     let page = shown(&server, &bob, "/board");
     let link = between(&page, "<a href=\"/board/lift-7\">", "</a>").unwrap();
-    assert!(link.contains("unread\">2</span>") && link.contains("about you\">@1</span>"), "{link}");
+    assert!(link.contains("unread\">2</span>") && link.contains("mentions\">@1</span>"), "{link}");
     let unread = server.on_page(&bob, "GET", "/board/-/unread").send().json();
     let wanted = json!([{ "channel": "lift-7", "messages": 2, "mentions": 1 }]);
     assert_eq!(unread["channels"], wanted);

@@ -212,7 +212,7 @@ fn with_sign_up_closed_no_provider_creates_accounts() {
     Browser::default().sign_up_by(&server, "open", "ada");
     drop(server);
     let server = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false").start();
-    Browser::default().sign_in_by(&server, "open", "grace").expect(403).says("administrators");
+    Browser::default().sign_in_by(&server, "open", "grace").expect(403).says("administrator");
     // A sign-up that began before the setting changed is refused too, though its ticket is valid.
     let mut late = Browser::default();
     late.set(&server, "lodge_newcomer", &ticket);

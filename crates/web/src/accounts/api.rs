@@ -92,7 +92,7 @@ pub(crate) async fn sign_in(
 
 /// Sign out: end the session of the token.
 #[utoipa::path(delete, path = "/api/session", tag = "accounts",
-    responses((status = 204, description = "The token is no longer valid"), (status = 401, description = "The session is unknown or has ended")),
+    responses((status = 204, description = "The token is no longer valid"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let session = asked.session()?;
@@ -116,7 +116,7 @@ pub(crate) async fn reset_password(
 
 /// Get your account.
 #[utoipa::path(get, path = "/api/me", tag = "accounts",
-    responses((status = 200, body = AccountJson), (status = 401, description = "The session is unknown or has ended")),
+    responses((status = 200, body = AccountJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn me(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let me = app.accounts.who(asked.session()?).await?;
@@ -125,7 +125,7 @@ pub(crate) async fn me(State(app): State<AccountsApp>, asked: Asked) -> HttpResu
 
 /// Change your nickname or e-mail address.
 #[utoipa::path(patch, path = "/api/me", operation_id = "edit_account", tag = "accounts", request_body = EditAccount,
-    responses((status = 200, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "The session is unknown or has ended")),
+    responses((status = 200, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn edit(
     State(app): State<AccountsApp>,
@@ -140,7 +140,7 @@ pub(crate) async fn edit(
 
 /// Delete your account. Its username is reserved for 30 days.
 #[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "accounts", request_body = DeleteAccount,
-    responses((status = 204, description = "The account is deleted"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "The session is unknown or has ended"),
+    responses((status = 204, description = "The account is deleted"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
         (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn delete(
@@ -157,7 +157,7 @@ pub(crate) async fn delete(
 
 /// Change your password. All other sessions end.
 #[utoipa::path(put, path = "/api/me/password", tag = "accounts", request_body = ChangePassword,
-    responses((status = 204, description = "The password is changed"), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "The session is unknown or has ended"),
+    responses((status = 204, description = "The password is changed"), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session"),
         (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn change_password(
@@ -176,7 +176,7 @@ pub(crate) async fn change_password(
 
 /// List your sessions, newest first.
 #[utoipa::path(get, path = "/api/me/sessions", tag = "accounts",
-    responses((status = 200, body = SessionsJson), (status = 401, description = "The session is unknown or has ended")),
+    responses((status = 200, body = SessionsJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let session = asked.session()?;
@@ -188,7 +188,7 @@ pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: Asked) -> Ht
 
 /// Sign out everywhere: end all sessions, this one included.
 #[utoipa::path(delete, path = "/api/me/sessions", tag = "accounts",
-    responses((status = 204, description = "All earlier tokens are invalid"), (status = 401, description = "The session is unknown or has ended")),
+    responses((status = 204, description = "All earlier tokens are invalid"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn sign_out_everywhere(
     State(app): State<AccountsApp>,
@@ -201,7 +201,7 @@ pub(crate) async fn sign_out_everywhere(
 
 /// End one of your sessions.
 #[utoipa::path(delete, path = "/api/me/sessions/{id}", tag = "accounts", params(("id" = String, Path)),
-    responses((status = 204, description = "The session is ended"), (status = 401, description = "The session is unknown or has ended"), (status = 404, description = "No such session")),
+    responses((status = 204, description = "The session is ended"), (status = 401, description = "Unknown or ended session"), (status = 404, description = "No such session")),
     security(("session" = [])))]
 pub(crate) async fn end_session(
     State(app): State<AccountsApp>,
@@ -218,7 +218,7 @@ pub(crate) async fn end_session(
 /// Download everything stored about your account, as a file. Your links are at `/api/links`. An incomplete download is
 /// aborted before the last chunk.
 #[utoipa::path(get, path = "/api/me/export", tag = "accounts",
-    responses((status = 200, body = ExportJson), (status = 401, description = "The session is unknown or has ended"),
+    responses((status = 200, body = ExportJson), (status = 401, description = "Unknown or ended session"),
         (status = 429, description = "Too many exports to this address; see Retry-After"), (status = 503, description = "Too many exports in progress; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {

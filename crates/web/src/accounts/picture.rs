@@ -52,7 +52,7 @@ pub(crate) async fn set(
 /// the location, is dropped. Of an animation, the first frame is used.
 #[utoipa::path(put, path = "/api/me/picture", operation_id = "set_picture", tag = "accounts",
     request_body(content = String, content_type = "application/octet-stream", description = "The bytes of a JPEG, PNG, WebP or GIF"),
-    responses((status = 200, body = AccountJson), (status = 400, description = "Not an acceptable picture; `detail` says why"), (status = 401, description = "The session is unknown or has ended"),
+    responses((status = 200, body = AccountJson), (status = 400, description = "Not an acceptable picture; `detail` says why"), (status = 401, description = "Unknown or ended session"),
         (status = 413, description = "The picture is too large"), (status = 429, description = "Too many uploads; see Retry-After"), (status = 503, description = "Too many pictures are being processed; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
@@ -67,7 +67,7 @@ pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body
 
 /// Remove your picture.
 #[utoipa::path(delete, path = "/api/me/picture", operation_id = "take_picture_away", tag = "accounts",
-    responses((status = 204, description = "The picture is removed, if there was one"), (status = 401, description = "The session is unknown or has ended")),
+    responses((status = 204, description = "The picture is removed, if there was one"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     app.pictures.take_away(asked.session()?).await?;

@@ -139,7 +139,7 @@ pub(super) struct EventJson {
     /// The message that the event changes; absent for a `message`.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
-    /// The text of a message or an edit; null if it is hidden or deleted, empty if the message is only a picture.
+    /// The text of a message or edit; null if hidden or deleted, empty for a picture alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     body: Option<Option<String>>,

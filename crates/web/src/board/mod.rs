@@ -39,7 +39,7 @@ pub(crate) const MENU: Menu = Menu { app: "board", entries: &[("/board", "Board"
 
 /// The errors that every operation of the board can return.
 const FAILURES: [(&str, &str); 2] = [
-    ("401", "The session token or bot key is unknown, expired or revoked"),
+    ("401", "Unknown, expired or revoked token or key"),
     ("403", "The caller is banned from the board"),
 ];
 

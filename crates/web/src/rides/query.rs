@@ -172,7 +172,7 @@ mod tests {
             ("resort[]=1", "query: may contain only resort and season"),
             ("season=%2B2025", "season: must be a whole number from 1 to 9999"),
             ("season=+2025", "season: must be a whole number from 1 to 9999"),
-            ("seasonID=2025", "query: may hold only resort and season"),
+            ("seasonID=2025", "query: may contain only resort and season"),
         ] {
             assert_eq!(parse(Some(query)).unwrap_err().to_string(), words);
         }

@@ -180,7 +180,7 @@ mod tests {
             ("time=1-1441", "time: must be a whole number from 1 to 1440, or a range such as 1-10"),
             ("lift=41", "lift: must be a whole number from 1 to 40"),
             ("skier=x", "skier: must be a whole number from 1 to 100000"),
-            ("by=resort,month", "by: must be of season, resort, day, hour, lift, skier"),
+            ("by=resort,month", "by: must be one of season, resort, day, hour, lift, skier"),
             ("skiers=maybe", "skiers: must be true or false"),
             ("order=skiers", "order: must be rides or vertical"),
             ("limit=10001", "limit: must be a whole number from 1 to 10000"),

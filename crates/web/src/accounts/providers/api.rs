@@ -32,7 +32,7 @@ pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {
 
 /// List the provider identities linked to your account.
 #[utoipa::path(get, path = "/api/me/providers", operation_id = "my_providers", tag = "accounts",
-    responses((status = 200, body = LinkedListJson), (status = 401, description = "The session is unknown or has ended")),
+    responses((status = 200, body = LinkedListJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn mine(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let linked = app.accounts.identities(asked.session()?).await?;
@@ -42,7 +42,7 @@ pub(crate) async fn mine(State(app): State<AccountsApp>, asked: Asked) -> HttpRe
 
 /// Unlink a provider from your account. All other sessions end.
 #[utoipa::path(delete, path = "/api/me/providers/{provider}", operation_id = "unlink_provider", tag = "accounts", params(("provider" = String, Path)),
-    responses((status = 204, description = "The provider is unlinked"), (status = 401, description = "The session is unknown or has ended"),
+    responses((status = 204, description = "The provider is unlinked"), (status = 401, description = "Unknown or ended session"),
         (status = 404, description = "No such provider, or it is not linked"), (status = 409, description = "It is the only way to sign in: set a password first")),
     security(("session" = [])))]
 pub(crate) async fn unlink(
