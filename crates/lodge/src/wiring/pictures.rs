@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context, Result};
@@ -33,7 +34,10 @@ pub(super) struct Parts {
 /// Opens the picture folder. Background work runs in `tasks`.
 pub(super) fn open(config: &Config, tasks: Arc<Tracked>) -> Result<Parts> {
     let store = open_folder(&folder(config))?;
-    let decoder = DecoderProcess::new(DecoderOptions::new(this_program()?));
+    // The decoder limits its own CPU time; on a busy machine a picture may take as long as its request.
+    let deadline = Duration::from_secs(config.http.request_timeout_s);
+    let options = DecoderOptions { deadline, ..DecoderOptions::new(this_program()?) };
+    let decoder = DecoderProcess::new(options);
     Ok(Parts { decoder: Arc::new(decoder), store: Arc::new(store), tasks })
 }
 
