@@ -110,7 +110,7 @@ impl Cassandra {
             return Ok(());
         }
         Err(Error::conflict(
-            "the links in this keyspace belong to accounts of another data folder, which have the same ids; \
+            "the links in this keyspace belong to accounts in another data folder, which have the same ids; \
              set accounts.servers to the process that has those accounts, or use another keyspace",
         ))
     }
