@@ -19,8 +19,8 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Trusts servers whose certificate is signed by one of these authorities (PEM), or by one of the
-    /// machine's if there are none.
+    /// Trusts servers whose certificate is signed by one of these authorities (PEM); `None` means
+    /// the authorities of the machine.
     pub fn trusting(authorities_pem: Option<String>) -> Self {
         // The drivers bring different crypto providers, and each uses the process's default. A second
         // call changes nothing.

@@ -105,7 +105,7 @@ impl HookSender {
         !self.private_allowed && !is_public(address)
     }
 
-    /// Sends a delivery; returns the response's status, or why there is none.
+    /// Sends a delivery; returns the response's status, or the error of a failed delivery.
     async fn answer(&self, delivery: Delivery) -> Result<StatusCode, String> {
         let url = Url::parse(delivery.url.as_str()).map_err(|error| error.to_string())?;
         if self.is_refused(&url) {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Add as _};
 /// Suffix of the names of a histogram's lines.
 const BUCKET: &str = "_bucket";
 
-/// The sum of the metrics whose lines begin with `line_start`; `None` if there are none.
+/// The sum of the metrics whose lines begin with `line_start`; `None` without such a line.
 pub(crate) fn sum(metrics: &str, line_start: &str) -> Option<f64> {
     let lines = metrics.lines().filter(|line| line.starts_with(line_start));
     lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).reduce(f64::add)

@@ -27,7 +27,7 @@ pub enum What {
         body: Option<Body>,
         /// The message that it replies to.
         reply_to: Option<EventId>,
-        /// The attached picture; `None` if there is none, or if the message is hidden or deleted.
+        /// The attached picture; `None` without one, and if the message is hidden or deleted.
         picture: Option<PictureId>,
         /// Whether the message can be read at the time of this answer.
         visibility: Visibility,

@@ -146,7 +146,7 @@ impl ClickCounter {
         *tally.referrers.entry((link, host)).or_default() += 1;
     }
 
-    /// Returns and resets the counts since the last call; `None` if there are none.
+    /// Returns and resets the counts since the last call; `None` without clicks.
     pub fn drain(&self) -> Option<ClickBatch> {
         let mut sum = Tally::default();
         for shard in &self.shards {

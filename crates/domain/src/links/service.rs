@@ -200,7 +200,7 @@ impl Links {
         }
     }
 
-    /// Returns the manage key of `link`; in replace mode there is none.
+    /// Returns the manage key of `link`; `None` in replace mode.
     pub fn manage_key(&self, link: &Link) -> Option<String> {
         (self.ports.settings.mode == Mode::Claim).then(|| self.ports.manage_keys.key(link))
     }

@@ -252,7 +252,7 @@ impl Shard {
         self.pulse.load(Ordering::Acquire)
     }
 
-    /// The heartbeat that begins now: milliseconds since the shard began, plus one, because 0 is none.
+    /// The heartbeat that begins now: milliseconds since the shard began, plus one, because 0 means no heartbeat.
     fn pulse_now(&self) -> u64 {
         self.now_ms() + 1
     }

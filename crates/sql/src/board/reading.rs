@@ -103,7 +103,7 @@ fn of_channel<'p>(
     here.map(|(_, cursor)| cursor.clone())
 }
 
-/// Returns the stored cursor of a member in a channel; `None` if there is none.
+/// Returns the stored cursor of a member in a channel; `None` before the first read.
 fn stored(
     tx: &mut dyn Tx,
     person: PersonId,

@@ -89,7 +89,7 @@ struct HookJson {
     cursor: String,
     /// Consecutive failed deliveries.
     failures: u32,
-    /// The time of the first of them; absent if there is none.
+    /// The time of the first of these failures; absent without failures.
     #[serde(skip_serializing_if = "Option::is_none")]
     failing_since: Option<Timestamp>,
     /// The time of the next retry; absent without a failure.

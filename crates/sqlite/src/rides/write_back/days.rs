@@ -34,7 +34,7 @@ pub(super) fn set_written_to(connection: &Connection, row: i64) -> rusqlite::Res
     query::run(connection, SET_WRITTEN_TO, [row]).map(drop)
 }
 
-/// Returns the row of the last ride; 0 if there is none.
+/// Returns the row of the last ride; 0 without rides.
 pub(in crate::rides) fn last_row(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(LAST_ROW)?.query_row([], |row| row.get(0))
 }

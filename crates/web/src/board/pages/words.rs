@@ -94,7 +94,7 @@ pub(super) fn in_one_line(body: &Body) -> String {
     words::shortened(&words, QUOTE_CHARS)
 }
 
-/// Returns a message's HTML, or why there is none.
+/// Returns a message's HTML, or the reason why it cannot be shown.
 pub(super) fn said(message: &Message) -> Result<String, &'static str> {
     match (&message.body, message.visibility) {
         (_, Visibility::Deleted) => Err("This message was deleted."),
