@@ -49,7 +49,7 @@ fn again<T: Serialize + DeserializeOwned>(frame: &[u8]) {
 fn messages() -> Vec<Value> {
     let some = Bytes32([7; 32]);
     let greeting = Greeting {
-        versions: vec![2],
+        versions: vec![3],
         challenge: some,
         in_flight_max: 64,
         refused: Some(String::new()),
@@ -82,17 +82,17 @@ fn messages() -> Vec<Value> {
 /// Returns a call of each kind.
 fn calls() -> Vec<Value> {
     let digest = [7_u8; 32];
-    let own = |wish| json!({ "own": { "session": digest, "wish": wish } });
-    let orders = table("### Orders").into_iter().map(|order| json!({ "keep_order": order }));
-    let wishes = table("### Wishes").into_iter().chain(orders);
-    table("### Calls").into_iter().chain(wishes.map(own)).collect()
+    let own = |call| json!({ "own": { "session": digest, "call": call } });
+    let commands = table("### Moderation commands").into_iter().map(|order| json!({ "keep_order": order }));
+    let own_calls = table("### Calls about the own account").into_iter().chain(commands);
+    table("### Calls").into_iter().chain(own_calls.map(own)).collect()
 }
 
 /// Returns a refusal, and a reply of each kind.
 fn outcomes() -> Vec<Value> {
     let arrived = [
-        json!({ "arrived": { "newcomer": { "ticket": "x", "suggested": "ada", "next": "" } } }),
-        json!({ "arrived": "linked" }),
+        json!({ "login": { "sign_up": { "ticket": "x", "suggested": "ada", "next": "" } } }),
+        json!({ "login": "linked" }),
     ];
     let replies = table("### Replies").into_iter().chain(arrived);
     let replies = replies.map(|reply| json!({ "Ok": reply }));

@@ -13,7 +13,7 @@ use ureq::{
 };
 
 /// Timeout of an answer: longer than any process takes to refuse a request.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Timeout of connecting.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -41,14 +41,14 @@ impl Http {
     }
 
     /// A client that keeps its connection, for measurements of latency.
-    pub(crate) fn keeping() -> Self {
+    pub(crate) fn keep_alive() -> Self {
         Self::with_idle(1)
     }
 
     fn with_idle(connections: usize) -> Self {
         let settings = Agent::config_builder()
             .proxy(None)
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(ANSWER_TIMEOUT))
             .timeout_connect(Some(CONNECT))
             .max_idle_connections(connections)
             // Allocated for each connection.
@@ -62,11 +62,11 @@ impl Http {
 
     /// Sends a request without body and headers; returns `None` if no answer came.
     pub(crate) fn send(&self, method: &str, at: SocketAddr, path: &str) -> Option<Answer> {
-        self.ask(method, at, path, &[], None)
+        self.send_with(method, at, path, &[], None)
     }
 
     /// Sends a request with headers, and a JSON body if there is one.
-    pub(crate) fn ask(
+    pub(crate) fn send_with(
         &self,
         method: &str,
         at: SocketAddr,
@@ -152,7 +152,7 @@ mod tests {
                 }
             }
         });
-        let http = Http::keeping();
+        let http = Http::keep_alive();
         for _ in 0..2 {
             assert_eq!(http.send("GET", at, "/").unwrap().body, "ok");
         }

@@ -24,7 +24,7 @@ struct Mutation {
     file: &'static str,
     /// Code that occurs exactly once in the file, and its replacement.
     code: &'static str,
-    instead: &'static str,
+    replacement: &'static str,
     /// The test that must fail: its package, target and name.
     test: [&'static str; 3],
 }
@@ -34,28 +34,28 @@ const MUTATIONS: [Mutation; 4] = [
         what: "a message counts as confirmed when it is sent",
         file: "crates/engines/src/rabbitmq/channel.rs",
         code: "                .await?\n                .await\n",
-        instead: "                .await\n                .map(|_| Confirmation::Ack(None))\n",
+        replacement: "                .await\n                .map(|_| Confirmation::Ack(None))\n",
         test: ["lodge-engines", "cluster", "behind::a_link_that_the_queue_does_not_confirm"],
     },
     Mutation {
         what: "a worker acknowledges messages before it has stored them",
-        file: "crates/engines/src/behind/drain.rs",
-        code: "let batch = self.behind.queue.receive().await?;",
-        instead: "let batch = self.behind.queue.receive().await?; self.behind.queue.stored(batch.clone()).await?;",
+        file: "crates/engines/src/write_behind/drain.rs",
+        code: "let batch = self.write_behind.queue.receive().await?;",
+        replacement: "let batch = self.write_behind.queue.receive().await?; self.write_behind.queue.acknowledge(batch.clone()).await?;",
         test: ["lodge-engines", "cluster", "behind::a_link_in_flight_when_its_worker_ended"],
     },
     Mutation {
         what: "a web process does not read the change feed",
-        file: "crates/local/src/following.rs",
+        file: "crates/local/src/feed_trust.rs",
         code: "match feed.changed().await {",
-        instead: "match Ok::<Vec<Short>, lodge_domain::Error>(Vec::new()) {",
+        replacement: "match Ok::<Vec<Short>, lodge_domain::Error>(Vec::new()) {",
         test: ["lodge", "cluster", "coherence"],
     },
     Mutation {
         what: "a repeated event is stored again, under another id",
         file: "crates/sqlite/src/rides/record.rs",
         code: "        if self.insert(event, ride, None)? {",
-        instead: "        let id = EventId::Uuid(uuid::Uuid::now_v7());\n        if self.insert(&RideEvent { id, ..event.clone() }, ride, None)? {",
+        replacement: "        let id = RideEventId::Uuid(uuid::Uuid::now_v7());\n        if self.insert(&RideEvent { id, ..event.clone() }, ride, None)? {",
         test: ["lodge", "it", "rides_crash::every_acknowledged_event_is_counted_once"],
     },
 ];
@@ -83,7 +83,7 @@ struct Mutated {
 impl Mutated {
     fn by(mutation: &Mutation) -> Result<Self> {
         let (file, original) = mutation.source()?;
-        fs::write(&file, original.replace(mutation.code, mutation.instead))?;
+        fs::write(&file, original.replace(mutation.code, mutation.replacement))?;
         Ok(Self { file, original })
     }
 }
@@ -102,20 +102,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     system::provide(FOR_CLUSTERS)?;
     cluster::with_own(cluster::built_lodge()?, |cluster| {
         let block = cluster.layout().block().to_string();
-        let mut unseen = Vec::new();
+        let mut undetected = Vec::new();
         for mutation in &MUTATIONS {
-            let run = || is_seen(mutation, &block).context(mutation.what);
+            let run = || is_detected(mutation, &block).context(mutation.what);
             if !passes.run(mutation.what, run)? {
-                unseen.push(mutation.what);
+                undetected.push(mutation.what);
             }
         }
-        ensure!(unseen.is_empty(), "no test detected that {}", unseen.join("; that "));
+        ensure!(undetected.is_empty(), "no test detected that {}", undetected.join("; that "));
         Ok(())
     })
 }
 
 /// Whether the test passes without the mutation and fails with it.
-fn is_seen(mutation: &Mutation, block: &str) -> Result<bool> {
+fn is_detected(mutation: &Mutation, block: &str) -> Result<bool> {
     let [package, target, test] = mutation.test;
     let build = ["test", "--package", package, "--test", target, "--no-run"];
     let run = ["test", "--package", package, "--test", target, test];

@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if !record.has_passed {
             failed.push(step.name);
         }
-        results::keep(&file, record, Record::replaces)?;
+        results::save(&file, record, Record::replaces)?;
         write_page(&results::read(&file)?)?;
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
@@ -166,7 +166,7 @@ mod tests {
             took_s: 7,
             has_passed,
         };
-        let keep = |record| results::keep(&file, record, Record::replaces).unwrap();
+        let keep = |record| results::save(&file, record, Record::replaces).unwrap();
         assert!(!has_passed("fuzz", "a"));
         keep(record("fuzz", "a", true));
         keep(record("faults", "a", false));

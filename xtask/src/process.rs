@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a program may take to end on SIGTERM before it is killed.
-const LAST: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The workspace's folder.
 pub(crate) fn root() -> PathBuf {
@@ -105,7 +105,7 @@ impl Running {
     }
 
     /// Waits at most `patience` until it ends, and fails unless it exits with 0.
-    pub(crate) fn succeed(mut self, patience: Duration) -> Result<()> {
+    pub(crate) fn wait_for_success(mut self, patience: Duration) -> Result<()> {
         let status = self.end(patience)?;
         ensure!(status.success(), "{} failed: {status}", self.name);
         Ok(())
@@ -114,7 +114,7 @@ impl Running {
     /// Sends SIGTERM, waits at most `patience`, and fails unless it exits with 0.
     pub(crate) fn terminate(mut self, patience: Duration) -> Result<()> {
         self.ask_to_end()?;
-        self.succeed(patience)
+        self.wait_for_success(patience)
     }
 
     fn ask_to_end(&mut self) -> Result<()> {
@@ -139,7 +139,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // SIGTERM first: the workers of a killed nginx master survive and keep its port.
-        if self.ask_to_end().and_then(|()| self.end(LAST)).is_err() {
+        if self.ask_to_end().and_then(|()| self.end(STOP_TIMEOUT)).is_err() {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();

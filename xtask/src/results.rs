@@ -36,7 +36,7 @@ pub(crate) fn read<R: DeserializeOwned>(file: &Path) -> Result<Vec<R>> {
 }
 
 /// Adds a result and removes those that it replaces. The file is replaced atomically.
-pub(crate) fn keep<R: Serialize + DeserializeOwned>(
+pub(crate) fn save<R: Serialize + DeserializeOwned>(
     file: &Path,
     record: R,
     replaces: impl Fn(&R, &R) -> bool,
@@ -85,7 +85,7 @@ impl Passes {
         }
         let has_passed = run()?;
         if has_passed {
-            keep(&self.file, passed, |later, kept| later.part == kept.part)?;
+            save(&self.file, passed, |later, kept| later.part == kept.part)?;
         }
         Ok(has_passed)
     }

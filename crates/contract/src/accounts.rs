@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use lodge_domain::{
-    Done, Error,
+    Error, Idempotent,
     accounts::{
-        Account, AccountChange, AccountId, AccountQuery, AccountStore, Actor, Credential, Email,
-        Event, EventKind, NewAccount, Nickname, Outcome, PictureId, Reset, Role, Username,
+        Account, AccountChange, AccountEvent, AccountEventKind, AccountId, AccountQuery,
+        AccountStore, Actor, Credential, Email, NewAccount, Nickname, PictureId, Reset, Role,
+        SignUpOutcome, Username,
     },
     passwords::PasswordHash,
 };
@@ -14,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     AccountsFixture,
-    samples::{at, at_once, attempt, fresh},
+    samples::{at, at_once, fresh, idempotency_key},
 };
 
 /// A username that no other test uses.
@@ -45,15 +46,15 @@ pub async fn made(store: &dyn AccountStore, username: &Username) -> Account {
 }
 
 /// An event that was caused by the account's owner.
-pub fn event(account: AccountId, kind: EventKind, seconds: i64) -> Event {
-    Event { account, at: at(seconds), kind, by: Actor::Owner }
+pub fn event(account: AccountId, kind: AccountEventKind, seconds: i64) -> AccountEvent {
+    AccountEvent { account, at: at(seconds), kind, by: Actor::Owner }
 }
 
 /// Changes an existing account.
 pub async fn changed(
     store: &dyn AccountStore,
     id: AccountId,
-    kind: EventKind,
+    kind: AccountEventKind,
     change: AccountChange,
 ) -> Account {
     store.change(change, event(id, kind, 1)).await.unwrap().unwrap()
@@ -103,14 +104,14 @@ pub async fn of_two_hundred_sign_ups_with_one_name_one_succeeds(fixture: &Accoun
 
 /// Every repetition returns the account that the first one created.
 pub async fn concurrent_repetitions_of_a_sign_up_make_one_account(fixture: &AccountsFixture) {
-    let (name, shared) = (fresh_name(), attempt(&fresh("key"), "body", 0));
+    let (name, shared) = (fresh_name(), idempotency_key(&fresh("key"), "body", 0));
     let tries = at_once(50, |_| {
         let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
-        let attempt = Some(shared.clone());
-        async move { store.add(account, attempt).await.unwrap() }
+        let idempotency = Some(shared.clone());
+        async move { store.add(account, idempotency).await.unwrap() }
     });
     let mut made = 0;
-    for Done { outcome, replayed } in tries.await {
+    for Idempotent { outcome, replayed } in tries.await {
         assert_eq!(outcome.map(|account| account.username), Some(name.clone()));
         made += u32::from(!replayed);
     }
@@ -121,8 +122,8 @@ pub async fn concurrent_repetitions_of_a_sign_up_make_one_account(fixture: &Acco
 pub async fn a_repeated_sign_up_returns_the_first_outcome(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let (name, key) = (fresh_name(), fresh("key"));
-    let tried = attempt(&key, "body", 0);
-    assert_eq!(store.recall(&tried).await.unwrap(), None);
+    let tried = idempotency_key(&key, "body", 0);
+    assert_eq!(store.stored_outcome(&tried).await.unwrap(), None);
     let first = store.add(new(&name), Some(tried.clone())).await.unwrap();
     let account = first.outcome.clone().unwrap();
     assert!(!first.replayed);
@@ -130,21 +131,21 @@ pub async fn a_repeated_sign_up_returns_the_first_outcome(fixture: &AccountsFixt
         nickname: Some(Nickname::parse("another").unwrap()),
         ..AccountChange::default()
     };
-    let renamed = changed(store, account.id, EventKind::Edited, renamed).await;
-    let again = async || store.add(new(&name), Some(attempt(&key, "body", 5))).await;
-    let as_it_is_now = Done { outcome: Some(renamed), replayed: true };
+    let renamed = changed(store, account.id, AccountEventKind::Edited, renamed).await;
+    let again = async || store.add(new(&name), Some(idempotency_key(&key, "body", 5))).await;
+    let as_it_is_now = Idempotent { outcome: Some(renamed), replayed: true };
     assert_eq!(again().await.unwrap(), as_it_is_now);
-    let kept = Some(Outcome::SignedUp(account.id));
-    assert_eq!(store.recall(&tried).await.unwrap(), kept);
-    let other = store.add(new(&fresh_name()), Some(attempt(&key, "other", 5))).await;
+    let kept = Some(SignUpOutcome::SignedUp(account.id));
+    assert_eq!(store.stored_outcome(&tried).await.unwrap(), kept);
+    let other = store.add(new(&fresh_name()), Some(idempotency_key(&key, "other", 5))).await;
     assert!(matches!(other, Err(Error::KeyReused)));
-    store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap().unwrap();
+    store.remove(event(account.id, AccountEventKind::Deleted, 2)).await.unwrap().unwrap();
     assert!(matches!(again().await, Err(Error::Gone(_))));
 
     let key = fresh("key");
     for replayed in [false, true] {
-        let taken = store.add(new(&name), Some(attempt(&key, "", 0))).await.unwrap();
-        assert_eq!(taken, Done { outcome: None, replayed });
+        let taken = store.add(new(&name), Some(idempotency_key(&key, "", 0))).await.unwrap();
+        assert_eq!(taken, Idempotent { outcome: None, replayed });
     }
 }
 
@@ -164,7 +165,7 @@ pub async fn a_change_leaves_other_fields_alone(fixture: &AccountsFixture) {
         ..none()
     };
     let mut expected = Account { nickname, email: Some(email), ..account.clone() };
-    assert_eq!(change(EventKind::Edited, edit).await, expected);
+    assert_eq!(change(AccountEventKind::Edited, edit).await, expected);
     let edit = AccountChange {
         nickname: Some(Nickname::from(&name)),
         email: Some(None),
@@ -172,13 +173,13 @@ pub async fn a_change_leaves_other_fields_alone(fixture: &AccountsFixture) {
         ..none()
     };
     expected = Account { role: Role::Admin, ..account.clone() };
-    assert_eq!(change(EventKind::RoleChanged, edit).await, expected);
+    assert_eq!(change(AccountEventKind::RoleChanged, edit).await, expected);
     let ban = AccountChange { banned_at: Some(Some(at(7))), ..none() };
-    assert_eq!(change(EventKind::Banned, ban).await.banned_at, Some(at(7)));
+    assert_eq!(change(AccountEventKind::Banned, ban).await.banned_at, Some(at(7)));
     let unban = AccountChange { banned_at: Some(None), ..none() };
-    assert_eq!(change(EventKind::Unbanned, unban).await, expected);
+    assert_eq!(change(AccountEventKind::Unbanned, unban).await, expected);
     let password = AccountChange { password: Some(hash("second")), ..none() };
-    assert_eq!(change(EventKind::PasswordChanged, password).await, expected);
+    assert_eq!(change(AccountEventKind::PasswordChanged, password).await, expected);
     assert_eq!(
         store.get(account.id).await.unwrap(),
         Some((expected.clone(), credential("second")))
@@ -186,16 +187,17 @@ pub async fn a_change_leaves_other_fields_alone(fixture: &AccountsFixture) {
 
     let reset = Reset { digest: [7; 32], expires_at: at(900) };
     let issue = AccountChange { reset: Some(Some(reset.clone())), ..none() };
-    assert_eq!(change(EventKind::ResetIssued, issue).await, expected);
+    assert_eq!(change(AccountEventKind::ResetIssued, issue).await, expected);
     let both = |text| Credential { reset: Some(reset.clone()), ..credential(text) };
     assert_eq!(store.find(&name).await.unwrap(), Some((expected.clone(), both("second"))));
     let renewed = AccountChange { password: Some(hash("third")), ..none() };
-    assert_eq!(change(EventKind::PasswordRenewed, renewed).await, expected);
+    assert_eq!(change(AccountEventKind::PasswordRenewed, renewed).await, expected);
     assert_eq!(store.find(&name).await.unwrap(), Some((expected.clone(), both("third"))));
     let used = AccountChange { password: Some(hash("fourth")), reset: Some(None), ..none() };
-    assert_eq!(change(EventKind::PasswordReset, used).await, expected);
+    assert_eq!(change(AccountEventKind::PasswordReset, used).await, expected);
     assert_eq!(store.find(&name).await.unwrap(), Some((expected, credential("fourth"))));
-    let absent = store.change(none(), event(AccountId(i64::MAX), EventKind::Edited, 1)).await;
+    let absent =
+        store.change(none(), event(AccountId(i64::MAX), AccountEventKind::Edited, 1)).await;
     assert_eq!(absent.unwrap(), None);
 }
 
@@ -212,7 +214,7 @@ pub async fn a_picture_is_replaced_only_if_it_is_the_expected_one(fixture: &Acco
             had_picture: Some(had),
             ..AccountChange::default()
         };
-        store.change(change, event(account.id, EventKind::PictureChanged, 1)).await.unwrap()
+        store.change(change, event(account.id, AccountEventKind::PictureChanged, 1)).await.unwrap()
     };
     let with = |picture| Some(Account { picture, ..account.clone() });
     assert_eq!(set(Some(one), Some(two)).await, None);
@@ -222,7 +224,7 @@ pub async fn a_picture_is_replaced_only_if_it_is_the_expected_one(fixture: &Acco
     assert_eq!(set(Some(one), Some(two)).await, with(Some(two)));
     let found = store.find(&name).await.unwrap().map(|(account, _)| account);
     assert_eq!(found, with(Some(two)));
-    let removed = store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap();
+    let removed = store.remove(event(account.id, AccountEventKind::Deleted, 2)).await.unwrap();
     assert_eq!(removed, with(Some(two)));
     assert_eq!(set(Some(two), None).await, None);
 }
@@ -237,10 +239,10 @@ pub async fn a_change_is_made_only_if_the_role_is_the_expected_one(fixture: &Acc
             had_role: Some(had_role),
             ..AccountChange::default()
         };
-        store.change(change, event(account.id, EventKind::Banned, 7)).await.unwrap()
+        store.change(change, event(account.id, AccountEventKind::Banned, 7)).await.unwrap()
     };
     let raise = AccountChange { role: Some(Role::Admin), ..AccountChange::default() };
-    changed(store, account.id, EventKind::RoleChanged, raise).await;
+    changed(store, account.id, AccountEventKind::RoleChanged, raise).await;
     assert_eq!(ban(Role::Member).await, None);
     let (found, _) = store.get(account.id).await.unwrap().unwrap();
     assert_eq!(found.banned_at, None);
@@ -254,16 +256,16 @@ pub async fn pictures_of_accounts_are_reported(fixture: &AccountsFixture) {
         let half = uuid::Uuid::now_v7().as_u128();
         PictureId::stored([first, half].map(u128::to_be_bytes).concat().try_into().unwrap())
     };
-    let (had, has, nobodys) = (name(1), name(2), name(3));
+    let (had, has, unused) = (name(1), name(2), name(3));
     let account = fixture.sign_up().await;
     for picture in [had, has] {
         let change = AccountChange { picture: Some(Some(picture)), ..AccountChange::default() };
-        store.change(change, event(account.id, EventKind::PictureChanged, 1)).await.unwrap();
+        store.change(change, event(account.id, AccountEventKind::PictureChanged, 1)).await.unwrap();
     }
-    let known = store.pictured(vec![nobodys, has, had]).await.unwrap();
+    let known = store.pictured(vec![unused, has, had]).await.unwrap();
     assert_eq!(known, [has]);
     assert_eq!(store.pictured(Vec::new()).await.unwrap(), []);
-    store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap().unwrap();
+    store.remove(event(account.id, AccountEventKind::Deleted, 2)).await.unwrap().unwrap();
     assert_eq!(store.pictured(vec![has]).await.unwrap(), []);
 }
 
@@ -272,14 +274,15 @@ pub async fn the_name_of_a_deleted_account_stays_taken(fixture: &AccountsFixture
     let store = &*fixture.accounts;
     let name = fresh_name();
     let account = made(store, &name).await;
-    let removed = store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap();
+    let removed = store.remove(event(account.id, AccountEventKind::Deleted, 2)).await.unwrap();
     assert_eq!(removed.as_ref(), Some(&account), "the state before the deletion");
     assert_eq!(store.find(&name).await.unwrap(), None);
     assert_eq!(store.get(account.id).await.unwrap(), None);
     assert_eq!(store.add(new(&name), None).await.unwrap().outcome, None);
-    assert_eq!(store.remove(event(account.id, EventKind::Deleted, 3)).await.unwrap(), None);
+    assert_eq!(store.remove(event(account.id, AccountEventKind::Deleted, 3)).await.unwrap(), None);
     let change = AccountChange { role: Some(Role::Admin), ..AccountChange::default() };
-    let changed = store.change(change, event(account.id, EventKind::RoleChanged, 3)).await.unwrap();
+    let changed =
+        store.change(change, event(account.id, AccountEventKind::RoleChanged, 3)).await.unwrap();
     assert_eq!(changed, None);
 }
 
@@ -288,10 +291,13 @@ pub async fn the_events_of_an_account_are_stored(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let (account, staff) = (fixture.sign_up().await, fixture.sign_up().await);
     let ban = AccountChange { banned_at: Some(Some(at(4))), ..AccountChange::default() };
-    let by_staff = Event { by: Actor::Staff(staff.id), ..event(account.id, EventKind::Banned, 4) };
+    let by_staff = AccountEvent {
+        by: Actor::Staff(staff.id),
+        ..event(account.id, AccountEventKind::Banned, 4)
+    };
     store.change(ban, by_staff.clone()).await.unwrap().unwrap();
     let events = store.events(account.id, 10).await.unwrap();
-    assert_eq!(events, [by_staff.clone(), event(account.id, EventKind::SignedUp, 0)]);
+    assert_eq!(events, [by_staff.clone(), event(account.id, AccountEventKind::SignedUp, 0)]);
     assert_eq!(store.events(account.id, 1).await.unwrap(), [by_staff]);
     assert_eq!(store.events(AccountId(i64::MAX), 10).await.unwrap(), []);
 }
@@ -318,7 +324,7 @@ pub async fn accounts_are_listed_by_name(fixture: &AccountsFixture) {
         expected.push(made(store, &name).await);
     }
     let gone = expected.remove(2);
-    store.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap().unwrap();
+    store.remove(event(gone.id, AccountEventKind::Deleted, 1)).await.unwrap().unwrap();
     let list = |after: Option<&Account>, limit| {
         store.list(AccountQuery {
             prefix: start.as_str().to_owned(),

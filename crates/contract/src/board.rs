@@ -7,9 +7,10 @@ use lodge_domain::{
     Error,
     accounts::{AccountId, PictureId, Role},
     board::{
-        Actor, Amended, Body, Channel, ChannelChange, ClientId, Cursor, EDITS_MAX, Event, EventId,
-        EventsPage, Message, MessageSearch, MessagesQuery, NewMessage, PersonId, Posted, Profile,
-        Reach, Reaction, Slug, Topic, Visibility, What, Wish, Word,
+        Action, Actor, Applied, BoardEvent, BoardEventContent, Body, Channel, ChannelChange,
+        ClientId, Cursor, EDITS_MAX, EventId, EventRange, EventsPage, Message, MessageSearch,
+        MessagesQuery, NewMessage, PersonId, Posted, Profile, Reaction, Slug, Topic, Visibility,
+        Word,
     },
 };
 use uuid::Uuid;
@@ -17,7 +18,7 @@ use uuid::Uuid;
 use crate::{BoardFixture, samples::at};
 
 /// A member whom no other test uses.
-pub fn somebody(role: Role) -> Actor {
+pub fn new_actor(role: Role) -> Actor {
     // Account numbers are positive, and fit a store's integers.
     let number = (Uuid::new_v4().as_u128() >> 66) as i64;
     let username = format!("u{}", number % 1_000_000_000_000);
@@ -64,21 +65,21 @@ pub(crate) async fn post(
     new: &NewMessage,
     by: &Actor,
     now: Timestamp,
-) -> Event {
+) -> BoardEvent {
     match fixture.log.post(new.clone(), by.clone(), now).await.unwrap() {
         Posted::New(event) => event,
-        Posted::Before(event) => panic!("it was already stored: {event:?}"),
+        Posted::Repeated(event) => panic!("it was already stored: {event:?}"),
     }
 }
 
-pub(crate) async fn amend(
+pub(crate) async fn apply(
     fixture: &BoardFixture,
     channel: &Slug,
     id: EventId,
-    wish: Wish,
+    action: Action,
     by: &Actor,
-) -> lodge_domain::Result<Option<Amended>> {
-    fixture.log.amend(channel.clone(), id, wish, by.clone(), at(100)).await
+) -> lodge_domain::Result<Option<Applied>> {
+    fixture.log.apply(channel.clone(), id, action, by.clone(), at(100)).await
 }
 
 /// Sets the slow mode of a channel, in seconds.
@@ -88,7 +89,7 @@ pub(crate) async fn slow_down(fixture: &BoardFixture, channel: &Slug, seconds: u
 }
 
 pub(crate) async fn all(fixture: &BoardFixture, channel: &Slug) -> EventsPage {
-    let reach = Reach::After(Cursor::default());
+    let reach = EventRange::After(Cursor::default());
     fixture.log.events(channel.clone(), reach, 500).await.unwrap()
 }
 
@@ -109,7 +110,7 @@ pub async fn events_are_numbered_without_a_gap_in_each_channel(fixture: &BoardFi
     let channels = [channel(fixture).await, channel(fixture).await];
     let mut posts = tokio::task::JoinSet::new();
     for number in 0..40 {
-        let (log, by) = (Arc::clone(&fixture.log), somebody(Role::Member));
+        let (log, by) = (Arc::clone(&fixture.log), new_actor(Role::Member));
         let new = message(&channels[number % 2], "x");
         posts.spawn(async move { log.post(new, by, at(5)).await.unwrap() });
     }
@@ -118,7 +119,7 @@ pub async fn events_are_numbered_without_a_gap_in_each_channel(fixture: &BoardFi
         let page = all(fixture, channel).await;
         let seqs: Vec<_> = page.events.iter().map(|event| event.id.seq).collect();
         assert_eq!(seqs, (1..=20).collect::<Vec<_>>());
-        assert!(page.events.is_sorted_by_key(Event::place));
+        assert!(page.events.is_sorted_by_key(BoardEvent::sort_key));
         assert!(page.events.windows(2).all(|pair| pair[0].at < pair[1].at));
         assert!(!page.more && page.cursor.has(page.events[19].id));
     }
@@ -127,11 +128,11 @@ pub async fn events_are_numbered_without_a_gap_in_each_channel(fixture: &BoardFi
 /// A client id is unique to its author for ever, also in another channel and after an edit.
 pub async fn a_message_is_stored_once(fixture: &BoardFixture) {
     let (channel, other) = (channel(fixture).await, channel(fixture).await);
-    let (by, stranger) = (somebody(Role::Member), somebody(Role::Member));
+    let (by, stranger) = (new_actor(Role::Member), new_actor(Role::Member));
     let new = message(&channel, "first");
     let event = post(fixture, &new, &by, at(1)).await;
     let again = fixture.log.post(new.clone(), by.clone(), at(9)).await.unwrap();
-    assert_eq!(again, Posted::Before(event.clone()));
+    assert_eq!(again, Posted::Repeated(event.clone()));
     for changed in [
         NewMessage { body: body("second"), ..new.clone() },
         NewMessage { channel: other, ..new.clone() },
@@ -139,24 +140,24 @@ pub async fn a_message_is_stored_once(fixture: &BoardFixture) {
         let refused = fixture.log.post(changed, by.clone(), at(9)).await;
         assert!(matches!(refused, Err(Error::KeyReused)), "{refused:?}");
     }
-    amend(fixture, &channel, event.id, Wish::Edit(body("edited")), &by).await.unwrap();
+    apply(fixture, &channel, event.id, Action::Edit(body("edited")), &by).await.unwrap();
     let again = fixture.log.post(new.clone(), by.clone(), at(9)).await.unwrap();
-    assert_eq!(again, Posted::Before(event.clone()));
-    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap();
-    let Posted::Before(gone) = fixture.log.post(new.clone(), by, at(9)).await.unwrap() else {
+    assert_eq!(again, Posted::Repeated(event.clone()));
+    apply(fixture, &channel, event.id, Action::Delete, &by).await.unwrap();
+    let Posted::Repeated(gone) = fixture.log.post(new.clone(), by, at(9)).await.unwrap() else {
         panic!("a deleted message was stored again")
     };
-    assert_eq!((gone.id, &gone.what), (event.id, &unreadable(Visibility::Deleted)));
+    assert_eq!((gone.id, &gone.content), (event.id, &unreadable(Visibility::Deleted)));
     post(fixture, &new, &stranger, at(9)).await;
 }
 
-fn unreadable(visibility: Visibility) -> What {
-    What::Message { body: None, reply_to: None, picture: None, visibility }
+fn unreadable(visibility: Visibility) -> BoardEventContent {
+    BoardEventContent::Message { body: None, reply_to: None, picture: None, visibility }
 }
 
 /// Concurrent posts of one message store it once.
 pub async fn concurrent_repetitions_are_one_message(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     let new = message(&channel, "once");
     let mut posts = tokio::task::JoinSet::new();
     for _ in 0..20 {
@@ -172,14 +173,14 @@ pub async fn concurrent_repetitions_are_one_message(fixture: &BoardFixture) {
 
 /// For any page length, in both directions.
 pub async fn a_cursor_passes_every_event_once(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     for number in 0..23 {
         post(fixture, &message(&channel, &number.to_string()), &by, at(number)).await;
     }
     let whole = all(fixture, &channel).await;
     let (mut cursor, mut forwards) = (Cursor::default(), Vec::new());
     loop {
-        let page = fixture.log.events(channel.clone(), Reach::After(cursor), 5).await.unwrap();
+        let page = fixture.log.events(channel.clone(), EventRange::After(cursor), 5).await.unwrap();
         forwards.extend(page.events);
         cursor = page.cursor;
         if !page.more {
@@ -187,41 +188,45 @@ pub async fn a_cursor_passes_every_event_once(fixture: &BoardFixture) {
         }
     }
     assert_eq!((&forwards, &cursor), (&whole.events, &whole.cursor));
-    let (mut reach, mut backwards) = (Reach::Tail, Vec::new());
+    let (mut reach, mut backwards) = (EventRange::Tail, Vec::new());
     loop {
         let page = fixture.log.events(channel.clone(), reach, 5).await.unwrap();
         backwards.splice(0..0, page.events);
-        reach = Reach::Before(page.start);
+        reach = EventRange::Before(page.start);
         if !page.more {
             break;
         }
     }
     assert_eq!(backwards, whole.events);
-    let none = fixture.log.events(channel.clone(), Reach::After(cursor), 5).await.unwrap();
+    let none = fixture.log.events(channel.clone(), EventRange::After(cursor), 5).await.unwrap();
     assert_eq!((none.events.len(), none.more), (0, false));
     let nowhere = Slug::parse("there-is-none").unwrap();
-    let refused = fixture.log.events(nowhere, Reach::Tail, 5).await;
+    let refused = fixture.log.events(nowhere, EventRange::Tail, 5).await;
     assert!(matches!(refused, Err(Error::NotFound(_))));
 }
 
 /// Only the author may edit; the earlier text is stored, and search does not find it.
 pub async fn an_edit_is_an_event_and_keeps_the_earlier_text(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     let event = post(fixture, &message(&channel, "one zebra"), &by, at(1)).await;
-    let stranger = somebody(Role::Admin);
-    let refused = amend(fixture, &channel, event.id, Wish::Edit(body("mine")), &stranger).await;
+    let stranger = new_actor(Role::Admin);
+    let refused = apply(fixture, &channel, event.id, Action::Edit(body("mine")), &stranger).await;
     assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
     for (text, happens) in [("two yaks", true), ("two yaks", false), ("three", true)] {
-        let edited = amend(fixture, &channel, event.id, Wish::Edit(body(text)), &by).await.unwrap();
+        let edited =
+            apply(fixture, &channel, event.id, Action::Edit(body(text)), &by).await.unwrap();
         assert_eq!(edited.is_some(), happens, "{text}");
-        if let Some(Amended { event: edited, .. }) = edited {
-            assert_eq!(edited.what, What::Edit { target: event.id, body: Some(body(text)) });
+        if let Some(Applied { event: edited, .. }) = edited {
+            assert_eq!(
+                edited.content,
+                BoardEventContent::Edit { target: event.id, body: Some(body(text)) }
+            );
             assert!(edited.at > event.at);
         }
     }
-    let told: Vec<_> = all(fixture, &channel).await.events.into_iter().map(|e| e.what).collect();
-    let edit = |text| What::Edit { target: event.id, body: Some(body(text)) };
-    assert_eq!(told, [event.what.clone(), edit("two yaks"), edit("three")]);
+    let told: Vec<_> = all(fixture, &channel).await.events.into_iter().map(|e| e.content).collect();
+    let edit = |text| BoardEventContent::Edit { target: event.id, body: Some(body(text)) };
+    assert_eq!(told, [event.content.clone(), edit("two yaks"), edit("three")]);
     let stands = standing(fixture, &channel, &by).await;
     assert_eq!(stands[0].body, Some(body("three")));
     assert!(stands[0].edited_at.is_some());
@@ -233,19 +238,19 @@ pub async fn an_edit_is_an_event_and_keeps_the_earlier_text(fixture: &BoardFixtu
 
 /// The number of edits is bounded, so that the history fits one answer; an edit to the same text does not count.
 pub async fn the_edits_of_a_message_are_limited(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     let event = post(fixture, &message(&channel, "0"), &by, at(1)).await;
-    let edit = |text: String| Wish::Edit(body(&text));
+    let edit = |text: String| Action::Edit(body(&text));
     for number in 1..=EDITS_MAX {
-        amend(fixture, &channel, event.id, edit(number.to_string()), &by).await.unwrap().unwrap();
+        apply(fixture, &channel, event.id, edit(number.to_string()), &by).await.unwrap().unwrap();
     }
-    let refused = amend(fixture, &channel, event.id, edit("more".to_owned()), &by).await;
+    let refused = apply(fixture, &channel, event.id, edit("more".to_owned()), &by).await;
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
     let same = edit(EDITS_MAX.to_string());
-    assert_eq!(amend(fixture, &channel, event.id, same, &by).await.unwrap(), None);
+    assert_eq!(apply(fixture, &channel, event.id, same, &by).await.unwrap(), None);
     let history = history(fixture, &channel, event.id).await;
     assert_eq!(history, (0..EDITS_MAX).map(|number| body(&number.to_string())).collect::<Vec<_>>());
-    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap().unwrap();
+    apply(fixture, &channel, event.id, Action::Delete, &by).await.unwrap().unwrap();
 }
 
 async fn found(fixture: &BoardFixture, channel: &Slug, word: &str) -> Vec<EventId> {
@@ -253,7 +258,7 @@ async fn found(fixture: &BoardFixture, channel: &Slug, word: &str) -> Vec<EventI
         channel: Some(channel.clone()),
         words: vec![word_of(word)],
         limit: 50,
-        reader: somebody(Role::Member).id(),
+        reader: new_actor(Role::Member).id(),
     };
     fixture.log.search(search).await.unwrap().into_iter().map(|message| message.id).collect()
 }
@@ -270,15 +275,17 @@ async fn is_unreadable(
     id: EventId,
     visibility: Visibility,
 ) {
-    let reader = somebody(Role::Member);
+    let reader = new_actor(Role::Member);
     let page = all(fixture, channel).await;
-    for event in page.events.iter().filter(|e| e.id == id || e.what.target() == Some(id)) {
-        match &event.what {
-            What::Message { body, visibility: now, picture, .. } => {
+    for event in page.events.iter().filter(|e| e.id == id || e.content.target() == Some(id)) {
+        match &event.content {
+            BoardEventContent::Message { body, visibility: now, picture, .. } => {
                 assert_eq!((body, *now, picture), (&None, visibility, &None));
             }
-            What::Edit { body, .. } => assert_eq!(*body, None),
-            What::Delete { .. } | What::Reaction { .. } | What::Hide { .. } => {}
+            BoardEventContent::Edit { body, .. } => assert_eq!(*body, None),
+            BoardEventContent::Delete { .. }
+            | BoardEventContent::Reaction { .. }
+            | BoardEventContent::Hide { .. } => {}
         }
     }
     for message in standing(fixture, channel, &reader).await {
@@ -300,45 +307,45 @@ async fn is_unreadable(
 
 /// Only staff can read it, until it is shown again.
 pub async fn a_hidden_message_is_read_only_by_staff(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
-    let staff = somebody(Role::Moderator);
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
+    let staff = new_actor(Role::Moderator);
     let event = post(fixture, &with_picture(message(&channel, "zebra")), &by, at(1)).await;
-    amend(fixture, &channel, event.id, Wish::Edit(body("secret")), &by).await.unwrap();
+    apply(fixture, &channel, event.id, Action::Edit(body("secret")), &by).await.unwrap();
     let answer = NewMessage { reply_to: Some(event.id), ..message(&channel, "why?") };
-    post(fixture, &answer, &somebody(Role::Member), at(3)).await;
-    let refused = amend(fixture, &channel, event.id, Wish::Hide(true), &by).await;
+    post(fixture, &answer, &new_actor(Role::Member), at(3)).await;
+    let refused = apply(fixture, &channel, event.id, Action::Hide(true), &by).await;
     assert!(matches!(refused, Err(Error::Forbidden(_))));
-    amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap().unwrap();
-    assert_eq!(amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap(), None);
+    apply(fixture, &channel, event.id, Action::Hide(true), &staff).await.unwrap().unwrap();
+    assert_eq!(apply(fixture, &channel, event.id, Action::Hide(true), &staff).await.unwrap(), None);
     is_unreadable(fixture, &channel, event.id, Visibility::Hidden).await;
     let seen = fixture.log.message(channel.clone(), event.id, staff.clone()).await.unwrap();
     assert_eq!(seen.unwrap().body, Some(body("secret")));
-    let sign = Wish::React { reaction: Reaction::parse("👍").unwrap(), is_removed: false };
-    for wish in [Wish::Edit(body("secret 2")), sign] {
-        let refused = amend(fixture, &channel, event.id, wish, &by).await;
+    let sign = Action::React { reaction: Reaction::parse("👍").unwrap(), is_removed: false };
+    for action in [Action::Edit(body("secret 2")), sign] {
+        let refused = apply(fixture, &channel, event.id, action, &by).await;
         assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
     }
-    amend(fixture, &channel, event.id, Wish::Hide(false), &staff).await.unwrap().unwrap();
+    apply(fixture, &channel, event.id, Action::Hide(false), &staff).await.unwrap().unwrap();
     assert_eq!(standing(fixture, &channel, &by).await[0].body, Some(body("secret")));
     assert_eq!(found(fixture, &channel, "secret").await, [event.id]);
 }
 
 /// Not even staff can read it: the text and the history are erased.
 pub async fn a_deleted_message_is_gone_for_all_readers(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
-    let staff = somebody(Role::Admin);
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
+    let staff = new_actor(Role::Admin);
     let event = post(fixture, &with_picture(message(&channel, "zebra")), &by, at(1)).await;
-    amend(fixture, &channel, event.id, Wish::Edit(body("secret")), &by).await.unwrap();
-    let refused = amend(fixture, &channel, event.id, Wish::Delete, &staff).await;
+    apply(fixture, &channel, event.id, Action::Edit(body("secret")), &by).await.unwrap();
+    let refused = apply(fixture, &channel, event.id, Action::Delete, &staff).await;
     assert!(matches!(refused, Err(Error::Forbidden(_))));
-    amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap();
-    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap().unwrap();
-    assert_eq!(amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap(), None);
+    apply(fixture, &channel, event.id, Action::Hide(true), &staff).await.unwrap();
+    apply(fixture, &channel, event.id, Action::Delete, &by).await.unwrap().unwrap();
+    assert_eq!(apply(fixture, &channel, event.id, Action::Delete, &by).await.unwrap(), None);
     is_unreadable(fixture, &channel, event.id, Visibility::Deleted).await;
     let seen = fixture.log.message(channel.clone(), event.id, staff.clone()).await.unwrap();
     assert_eq!(seen.unwrap().body, None);
-    for wish in [Wish::Hide(false), Wish::Hide(true)] {
-        let refused = amend(fixture, &channel, event.id, wish, &staff).await;
+    for action in [Action::Hide(false), Action::Hide(true)] {
+        let refused = apply(fixture, &channel, event.id, action, &staff).await;
         assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
     }
 }
@@ -346,13 +353,13 @@ pub async fn a_deleted_message_is_gone_for_all_readers(fixture: &BoardFixture) {
 /// Adding a reaction twice counts once; a removed reaction is gone.
 pub async fn a_member_has_one_reaction_of_a_kind_on_a_message(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
-    let people = [somebody(Role::Member), somebody(Role::Member)];
+    let people = [new_actor(Role::Member), new_actor(Role::Member)];
     let event = post(fixture, &message(&channel, "x"), &people[0], at(1)).await;
     let reaction = Reaction::parse("🎉").unwrap();
-    let wish = |is_removed| Wish::React { reaction, is_removed };
+    let action = |is_removed| Action::React { reaction, is_removed };
     for person in &people {
         for happens in [true, false] {
-            let put = amend(fixture, &channel, event.id, wish(false), person).await.unwrap();
+            let put = apply(fixture, &channel, event.id, action(false), person).await.unwrap();
             assert_eq!(put.is_some(), happens);
         }
     }
@@ -363,7 +370,7 @@ pub async fn a_member_has_one_reaction_of_a_kind_on_a_message(fixture: &BoardFix
     let seen = signs(standing(fixture, &channel, &people[0]).await);
     assert_eq!(seen, [(reaction, 2, true)]);
     for happens in [true, false] {
-        let taken = amend(fixture, &channel, event.id, wish(true), &people[0]).await.unwrap();
+        let taken = apply(fixture, &channel, event.id, action(true), &people[0]).await.unwrap();
         assert_eq!(taken.is_some(), happens);
     }
     let seen = signs(standing(fixture, &channel, &people[0]).await);
@@ -374,7 +381,7 @@ pub async fn a_member_has_one_reaction_of_a_kind_on_a_message(fixture: &BoardFix
 /// A reply to a message of another channel is refused.
 pub async fn a_reply_refers_to_a_message_of_its_channel(fixture: &BoardFixture) {
     let (here, there) = (channel(fixture).await, channel(fixture).await);
-    let by = somebody(Role::Member);
+    let by = new_actor(Role::Member);
     let event = post(fixture, &message(&here, "question"), &by, at(1)).await;
     let answer = NewMessage { reply_to: Some(event.id), ..message(&here, "answer") };
     post(fixture, &answer, &by, at(2)).await;
@@ -393,7 +400,7 @@ pub async fn a_reply_refers_to_a_message_of_its_channel(fixture: &BoardFixture) 
 
 /// All terms must match; the newest match is first.
 pub async fn a_search_finds_messages_with_all_words(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     let mut ids = Vec::new();
     for text in ["Lift seven is CLOSED", "lift eight is open", "the lifts: closed?"] {
         ids.push(post(fixture, &message(&channel, text), &by, at(1)).await.id);
@@ -433,11 +440,11 @@ pub async fn a_channel_name_is_unique(fixture: &BoardFixture) {
 
 /// Each member counts once; settling one report settles all reports of the message.
 pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
-    let staff = somebody(Role::Moderator);
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
+    let staff = new_actor(Role::Moderator);
     let event = post(fixture, &message(&channel, "rude"), &by, at(1)).await;
-    amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap();
-    let reporters = [somebody(Role::Member), somebody(Role::Member)];
+    apply(fixture, &channel, event.id, Action::Hide(true), &staff).await.unwrap();
+    let reporters = [new_actor(Role::Member), new_actor(Role::Member)];
     let report = async |reporter: &Actor| {
         let (by, reason) = (reporter.profile.clone(), "because".to_owned());
         let added = fixture.reports.add(channel.clone(), event.id, by, reason, at(5)).await;
@@ -462,8 +469,8 @@ pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
     assert_eq!(here().await, []);
     report(&reporters[0]).await;
     assert_eq!(here().await, [], "settled, and unchanged since");
-    amend(fixture, &channel, event.id, Wish::Hide(false), &staff).await.unwrap();
-    amend(fixture, &channel, event.id, Wish::Edit(body("ruder")), &by).await.unwrap();
+    apply(fixture, &channel, event.id, Action::Hide(false), &staff).await.unwrap();
+    apply(fixture, &channel, event.id, Action::Edit(body("ruder")), &by).await.unwrap();
     report(&reporters[0]).await;
     assert_eq!(here().await.len(), 1, "edited since");
     assert!(!fixture.reports.settle(i64::MAX, staff.id(), at(6)).await.unwrap());
@@ -474,11 +481,11 @@ pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
 
 /// An author's export has all their messages and no others, also hidden ones.
 pub async fn an_export_has_all_messages_of_its_author(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     let event = post(fixture, &message(&channel, "one"), &by, at(1)).await;
-    post(fixture, &message(&channel, "not mine"), &somebody(Role::Member), at(1)).await;
+    post(fixture, &message(&channel, "not mine"), &new_actor(Role::Member), at(1)).await;
     post(fixture, &message(&channel, "two"), &by, at(1)).await;
-    amend(fixture, &channel, event.id, Wish::Hide(true), &somebody(Role::Admin)).await.unwrap();
+    apply(fixture, &channel, event.id, Action::Hide(true), &new_actor(Role::Admin)).await.unwrap();
     let (mut last, mut written) = (0, Vec::new());
     loop {
         let page = fixture.log.written_by(by.id(), last, 1).await.unwrap();

@@ -3,25 +3,25 @@
 use lodge_domain::{
     Error,
     accounts::{AccountId, Role},
-    board::{Cursor, EventId, PersonId, Profile, ReadNote, Slug, Wish},
+    board::{Action, Cursor, EventId, PersonId, Profile, ReadPosition, Slug},
     keys::KeyId,
 };
 
 use crate::{
     BoardFixture,
-    board::{all, amend, body, channel, message, post, slow_down, somebody},
+    board::{all, apply, body, channel, message, new_actor, post, slow_down},
     samples::at,
 };
 
 /// A banned member can neither post nor act on messages, until the ban is lifted.
 pub async fn a_banned_member_changes_nothing(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     let event = post(fixture, &message(&channel, "before"), &by, at(1)).await;
     fixture.people.ban(by.id(), Some(at(2))).await.unwrap().unwrap();
     let refused = fixture.log.post(message(&channel, "after"), by.clone(), at(3)).await;
     assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
-    for wish in [Wish::Edit(body("x")), Wish::Delete] {
-        let refused = amend(fixture, &channel, event.id, wish, &by).await;
+    for action in [Action::Edit(body("x")), Action::Delete] {
+        let refused = apply(fixture, &channel, event.id, action, &by).await;
         assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
     }
     fixture.people.ban(by.id(), None).await.unwrap().unwrap();
@@ -32,7 +32,7 @@ pub async fn a_banned_member_changes_nothing(fixture: &BoardFixture) {
 pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
     slow_down(fixture, &channel, 30).await;
-    let (by, staff) = (somebody(Role::Member), somebody(Role::Moderator));
+    let (by, staff) = (new_actor(Role::Member), new_actor(Role::Moderator));
     let first = message(&channel, "1");
     post(fixture, &first, &by, at(0)).await;
     let refused = fixture.log.post(message(&channel, "2"), by.clone(), at(10)).await;
@@ -49,8 +49,8 @@ pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
 pub async fn slow_mode_ignores_the_clocks_of_other_members(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
     slow_down(fixture, &channel, 30).await;
-    post(fixture, &message(&channel, "from the future"), &somebody(Role::Member), at(5_000)).await;
-    let by = somebody(Role::Member);
+    post(fixture, &message(&channel, "from the future"), &new_actor(Role::Member), at(5_000)).await;
+    let by = new_actor(Role::Member);
     let first = post(fixture, &message(&channel, "1"), &by, at(0)).await;
     assert!(first.at.timestamp() > at(5_000));
     let refused = fixture.log.post(message(&channel, "2"), by.clone(), at(29)).await;
@@ -68,23 +68,24 @@ async fn unread(fixture: &BoardFixture, channel: &Slug, reader: &Profile) -> (u3
 
 /// Read messages stay read; own messages never count as unread; mentions count separately.
 pub async fn unread_messages_are_counted(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
-    let reader = somebody(Role::Member);
-    fixture.people.note(reader.profile.clone()).await.unwrap();
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
+    let reader = new_actor(Role::Member);
+    fixture.people.save_profile(reader.profile.clone()).await.unwrap();
     let unread = async || unread(fixture, &channel, &reader.profile).await;
     let note_read = async |cursor: Cursor| {
-        let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
-        let nowhere = ReadNote { channel: Slug::parse("there-is-none").unwrap(), ..note.clone() };
+        let note = ReadPosition { person: reader.id(), channel: channel.clone(), cursor };
+        let nowhere =
+            ReadPosition { channel: Slug::parse("there-is-none").unwrap(), ..note.clone() };
         for note in [nowhere, note] {
-            fixture.positions.note(note).unwrap();
+            fixture.positions.record(note).unwrap();
         }
-        fixture.positions.store().await.unwrap();
+        fixture.positions.flush().await.unwrap();
     };
     assert_eq!(unread().await, (0, 0));
     let text = format!("hello @{}", reader.profile.username);
     let event = post(fixture, &message(&channel, &text), &by, at(1)).await;
     assert_eq!(unread().await, (1, 1), "a channel that was never read is unread as a whole");
-    let had = async || fixture.positions.read_so_far(reader.id(), channel.clone()).await.unwrap();
+    let had = async || fixture.positions.read_cursor(reader.id(), channel.clone()).await.unwrap();
     assert_eq!(had().await, None);
     let read = all(fixture, &channel).await.cursor;
     note_read(read).await;
@@ -105,36 +106,36 @@ pub async fn unread_messages_are_counted(fixture: &BoardFixture) {
     assert_eq!(unread().await, (0, 0));
     post(fixture, &message(&channel, "new"), &by, at(3)).await;
     assert_eq!(unread().await, (1, 0));
-    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap();
+    apply(fixture, &channel, event.id, Action::Delete, &by).await.unwrap();
     assert_eq!(unread().await, (1, 0));
 }
 
 /// A pending position counts together with the stored one.
 pub async fn a_pending_read_position_counts_at_once(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
-    let reader = somebody(Role::Member);
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
+    let reader = new_actor(Role::Member);
     let event = post(fixture, &message(&channel, "a"), &by, at(1)).await;
     post(fixture, &message(&channel, "b"), &by, at(2)).await;
     let unread = async || unread(fixture, &channel, &reader.profile).await.0;
     let note = |seq| {
         let cursor = EventId { seq, ..event.id }.to_string().parse().unwrap();
-        let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
-        fixture.positions.note(note).unwrap();
+        let note = ReadPosition { person: reader.id(), channel: channel.clone(), cursor };
+        fixture.positions.record(note).unwrap();
     };
     assert_eq!(unread().await, 2, "they have never read the channel");
     note(1);
     assert_eq!(unread().await, 1);
-    fixture.positions.store().await.unwrap();
+    fixture.positions.flush().await.unwrap();
     note(2);
     note(1);
     assert_eq!(unread().await, 0);
-    let read = fixture.positions.read_so_far(reader.id(), channel.clone()).await.unwrap();
+    let read = fixture.positions.read_cursor(reader.id(), channel.clone()).await.unwrap();
     assert!(read.unwrap().has(EventId { seq: 2, ..event.id }));
 }
 
 /// A bot is mentioned by its name, in any case.
 pub async fn mentions_of_a_bot_are_counted(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
     let person = PersonId::Bot(KeyId(7));
     let name = format!("Bot-{}", &channel.as_str()[..20]);
     let bot = Profile {
@@ -144,18 +145,18 @@ pub async fn mentions_of_a_bot_are_counted(fixture: &BoardFixture) {
         picture: None,
         role: Role::Member,
     };
-    fixture.people.note(bot.clone()).await.unwrap();
+    fixture.people.save_profile(bot.clone()).await.unwrap();
     post(fixture, &message(&channel, &format!("hello @{name}")), &by, at(1)).await;
     assert_eq!(unread(fixture, &channel, &bot).await, (1, 1));
 }
 
 /// Messages show the current profile of their author; after a deletion only the messages are left.
 pub async fn messages_show_the_current_profile_of_their_author(fixture: &BoardFixture) {
-    let (channel, mut by) = (channel(fixture).await, somebody(Role::Member));
+    let (channel, mut by) = (channel(fixture).await, new_actor(Role::Member));
     post(fixture, &message(&channel, "x"), &by, at(1)).await;
     by.profile.nickname = String::from("Another name");
-    assert!(fixture.people.note(by.profile.clone()).await.unwrap());
-    assert!(!fixture.people.note(by.profile.clone()).await.unwrap());
+    assert!(fixture.people.save_profile(by.profile.clone()).await.unwrap());
+    assert!(!fixture.people.save_profile(by.profile.clone()).await.unwrap());
     assert_eq!(all(fixture, &channel).await.events[0].by, by.profile);
     let PersonId::Account(account) = by.id() else { panic!("not an account") };
     let before = Some(AccountId(account.0 - 1));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lodge_domain::{
     accounts::{Account, AccountStore, IdentityStore, SessionStore},
-    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, ReadPositions, Reports},
+    board::{BoardLog, BoardMembers, Channels, HookStore, MessagePictures, ReadPositions, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -82,7 +82,7 @@ pub struct BoardFixture {
     /// Channels.
     pub channels: Arc<dyn Channels>,
     /// Known members.
-    pub people: Arc<dyn BoardPeople>,
+    pub people: Arc<dyn BoardMembers>,
     /// Read positions.
     pub positions: Arc<dyn ReadPositions>,
     /// Reports of messages.

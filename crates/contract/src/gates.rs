@@ -11,7 +11,7 @@ use crate::samples::{at, fresh};
 /// A gate belongs to one resort or to all; numbers start at 1, because 0 means that a request has no gate token.
 pub async fn a_gate_is_found_by_its_token(fixture: &impl AsRef<dyn GateStore>) {
     let gates = fixture.as_ref();
-    let mut last = GateId::NOBODY;
+    let mut last = GateId::ANONYMOUS;
     for resort in [None, Some(ResortId(3))] {
         let name = fresh("gate").to_string();
         let digest = token_digest(&name);

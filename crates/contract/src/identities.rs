@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use lodge_domain::accounts::{
-    Account, AccountChange, Ending, EventKind, Identity, Linked, LinkedIdentity, NewAccount,
-    NewSession, NewTicket, Redeemed, Session, SessionDigest, SessionId, TicketDigest, Unlink,
-    Unlinked, Username,
+    Account, AccountChange, AccountEventKind, EndSessions, Identity, Linked, LinkedIdentity,
+    NewAccount, NewSession, NewTicket, Redeemed, Session, SessionDigest, SessionId, TicketDigest,
+    Unlink, Unlinked, Username,
 };
 use uuid::Uuid;
 
@@ -21,7 +21,7 @@ const OTHER_ISSUER: &str = "https://id.example.com";
 const BOTH: [&str; 2] = [ISSUER, OTHER_ISSUER];
 
 /// An identity that no other test uses.
-fn somebody(issuer: &str) -> Identity {
+fn new_identity(issuer: &str) -> Identity {
     Identity::new(issuer.to_owned(), Uuid::now_v7().to_string()).unwrap()
 }
 
@@ -57,7 +57,7 @@ async fn opened_by(fixture: &AccountsFixture, identity: &Identity) -> Account {
 
 /// Links an identity to a session's account, at second 5.
 async fn link(fixture: &AccountsFixture, session: &NewSession, identity: &Identity) -> Linked {
-    let event = event(session.session.account, EventKind::Linked, 5);
+    let event = event(session.session.account, AccountEventKind::Linked, 5);
     fixture.identities.link(identity.clone(), session.session.id, event).await.unwrap()
 }
 
@@ -68,13 +68,13 @@ async fn unlink(
     issuer: &str,
     issuers: &[&str],
 ) -> Unlinked {
-    let wish = Unlink {
+    let request = Unlink {
         issuer: issuer.to_owned(),
         kept: session.session.id,
         issuers: issuers.iter().map(|issuer| (*issuer).to_owned()).collect(),
     };
-    let event = event(session.session.account, EventKind::Unlinked, 6);
-    fixture.identities.unlink(wish, event).await.unwrap()
+    let event = event(session.session.account, AccountEventKind::Unlinked, 6);
+    fixture.identities.unlink(request, event).await.unwrap()
 }
 
 /// A session that begins by a provider at the account epoch of `other`.
@@ -83,14 +83,14 @@ fn begun_by_provider(other: &NewSession) -> NewSession {
     NewSession {
         session: Session { id, ..other.session.clone() },
         digest: SessionDigest::of(&id.0.to_string()),
-        kind: EventKind::SignedInByProvider,
+        kind: AccountEventKind::SignedInByProvider,
         ..other.clone()
     }
 }
 
 /// The account has the identity and no password. A taken name does not consume the ticket.
 pub async fn a_ticket_creates_one_account(fixture: &AccountsFixture) {
-    let (identity, taken, name) = (somebody(ISSUER), fresh_name(), fresh_name());
+    let (identity, taken, name) = (new_identity(ISSUER), fresh_name(), fresh_name());
     made(&*fixture.accounts, &taken).await;
     let ticket = ticket(&identity);
     assert_eq!(redeem(fixture, &ticket, &name, 1).await, Redeemed::NoTicket);
@@ -103,14 +103,15 @@ pub async fn a_ticket_creates_one_account(fixture: &AccountsFixture) {
     let linked = LinkedIdentity { identity, linked_at: at(2) };
     assert_eq!(fixture.identities.list(account.id).await.unwrap(), [linked]);
     let events = fixture.accounts.events(account.id, 10).await.unwrap();
-    let expected = [EventKind::Linked, EventKind::SignedUp].map(|kind| event(account.id, kind, 2));
+    let expected = [AccountEventKind::Linked, AccountEventKind::SignedUp]
+        .map(|kind| event(account.id, kind, 2));
     assert_eq!(events, expected);
     assert_eq!(redeem(fixture, &ticket, &fresh_name(), 3).await, Redeemed::NoTicket);
 }
 
 /// Promise: submitting the form twice creates one account.
 pub async fn concurrent_uses_of_a_ticket_create_one_account(fixture: &AccountsFixture) {
-    let identity = somebody(ISSUER);
+    let identity = new_identity(ISSUER);
     let ticket = ticket(&identity);
     fixture.identities.issue(ticket.clone()).await.unwrap();
     let tries = at_once(20, |_| {
@@ -124,7 +125,8 @@ pub async fn concurrent_uses_of_a_ticket_create_one_account(fixture: &AccountsFi
 
 /// The expiry is exact to the second.
 pub async fn an_expired_sign_up_ticket_is_refused(fixture: &AccountsFixture) {
-    let [early, late] = [somebody(ISSUER), somebody(ISSUER)].map(|identity| ticket(&identity));
+    let [early, late] =
+        [new_identity(ISSUER), new_identity(ISSUER)].map(|identity| ticket(&identity));
     for ticket in [&early, &late] {
         fixture.identities.issue(ticket.clone()).await.unwrap();
     }
@@ -134,7 +136,7 @@ pub async fn an_expired_sign_up_ticket_is_refused(fixture: &AccountsFixture) {
 
 /// A new ticket of an identity invalidates the previous one.
 pub async fn only_the_latest_ticket_of_an_identity_is_valid(fixture: &AccountsFixture) {
-    let identity = somebody(ISSUER);
+    let identity = new_identity(ISSUER);
     let (first, second) = (ticket(&identity), ticket(&identity));
     for ticket in [&first, &second] {
         fixture.identities.issue(ticket.clone()).await.unwrap();
@@ -168,11 +170,11 @@ pub async fn concurrent_linking_and_sign_up_leave_an_identity_with_one_account(
     fixture: &AccountsFixture,
 ) {
     for _ in 0..10 {
-        let (identity, account) = (somebody(ISSUER), fixture.sign_up().await);
+        let (identity, account) = (new_identity(ISSUER), fixture.sign_up().await);
         let (session, ticket) = (begun(fixture, &account).await, ticket(&identity));
         fixture.identities.issue(ticket.clone()).await.unwrap();
         let (store, of) = (Arc::clone(&fixture.identities), identity.clone());
-        let (id, event) = (session.session.id, event(account.id, EventKind::Linked, 5));
+        let (id, event) = (session.session.id, event(account.id, AccountEventKind::Linked, 5));
         let linking = tokio::spawn(async move { store.link(of, id, event).await.unwrap() });
         let redeemed = redeem(fixture, &ticket, &fresh_name(), 5).await;
         let owner = fixture.identities.find(&identity).await.unwrap().unwrap().id;
@@ -188,7 +190,7 @@ pub async fn concurrent_linking_and_sign_up_leave_an_identity_with_one_account(
 pub async fn an_identity_belongs_to_one_account(fixture: &AccountsFixture) {
     let (one, other) = (fixture.sign_up().await, fixture.sign_up().await);
     let (one, other) = (begun(fixture, &one).await, begun(fixture, &other).await);
-    let identity = somebody(ISSUER);
+    let identity = new_identity(ISSUER);
     let late = ticket(&identity);
     fixture.identities.issue(late.clone()).await.unwrap();
     assert_eq!(link(fixture, &one, &identity).await, Linked::Done);
@@ -196,14 +198,14 @@ pub async fn an_identity_belongs_to_one_account(fixture: &AccountsFixture) {
     assert_eq!(owner.id, one.session.account);
     assert_eq!(link(fixture, &one, &identity).await, Linked::Done, "already linked");
     assert_eq!(link(fixture, &other, &identity).await, Linked::Elsewhere);
-    assert_eq!(link(fixture, &one, &somebody(ISSUER)).await, Linked::Another);
-    assert_eq!(link(fixture, &one, &somebody(OTHER_ISSUER)).await, Linked::Done);
+    assert_eq!(link(fixture, &one, &new_identity(ISSUER)).await, Linked::Another);
+    assert_eq!(link(fixture, &one, &new_identity(OTHER_ISSUER)).await, Linked::Done);
     assert_eq!(redeem(fixture, &late, &fresh_name(), 6).await, Redeemed::Known);
     let listed = fixture.identities.list(one.session.account).await.unwrap();
     let issuers: Vec<_> = listed.iter().map(|linked| linked.identity.issuer.as_str()).collect();
     assert_eq!(issuers, [OTHER_ISSUER, ISSUER]);
     let events = fixture.accounts.events(one.session.account, 10).await.unwrap();
-    let told = events.iter().filter(|event| event.kind == EventKind::Linked).count();
+    let told = events.iter().filter(|event| event.kind == AccountEventKind::Linked).count();
     assert_eq!(told, 2);
 }
 
@@ -212,14 +214,14 @@ pub async fn an_ended_session_links_no_identity(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let (stays, ended) = (begun(fixture, &account).await, begun(fixture, &account).await);
     assert!(fixture.sessions.end(account.id, ended.session.id, at(4)).await.unwrap());
-    let identity = somebody(ISSUER);
+    let identity = new_identity(ISSUER);
     assert_eq!(link(fixture, &ended, &identity).await, Linked::NoSession);
     let foreign = begun(fixture, &fixture.sign_up().await).await;
-    let of_mine = event(account.id, EventKind::Linked, 5);
+    let of_mine = event(account.id, AccountEventKind::Linked, 5);
     let of_another = fixture.identities.link(identity.clone(), foreign.session.id, of_mine).await;
     assert_eq!(of_another.unwrap(), Linked::NoSession);
-    let nobodys = event(account.id, EventKind::Linked, 3600);
-    let expired = fixture.identities.link(identity.clone(), stays.session.id, nobodys).await;
+    let late_event = event(account.id, AccountEventKind::Linked, 3600);
+    let expired = fixture.identities.link(identity.clone(), stays.session.id, late_event).await;
     assert_eq!(expired.unwrap(), Linked::NoSession);
     assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
     assert_eq!(link(fixture, &stays, &identity).await, Linked::Done);
@@ -229,7 +231,7 @@ pub async fn an_ended_session_links_no_identity(fixture: &AccountsFixture) {
 pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let (stays, ends) = (begun(fixture, &account).await, begun(fixture, &account).await);
-    let identity = somebody(ISSUER);
+    let identity = new_identity(ISSUER);
     assert_eq!(unlink(fixture, &stays, ISSUER, &BOTH).await, Unlinked::NotLinked);
     assert_eq!(link(fixture, &stays, &identity).await, Linked::Done);
     assert_eq!(unlink(fixture, &stays, OTHER_ISSUER, &BOTH).await, Unlinked::NotLinked);
@@ -241,7 +243,7 @@ pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
     let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
     assert!(told.accounts.contains(&account.id));
     let last = fixture.accounts.events(account.id, 1).await.unwrap();
-    assert_eq!(last, [event(account.id, EventKind::Unlinked, 6)]);
+    assert_eq!(last, [event(account.id, AccountEventKind::Unlinked, 6)]);
 }
 
 /// A sign-in in flight at the time of the unlink begins no session.
@@ -249,7 +251,7 @@ pub async fn a_sign_in_from_before_an_unlink_begins_no_session(fixture: &Account
     let account = fixture.sign_up().await;
     let stays = begun(fixture, &account).await;
     let (early, late) = (begun_by_provider(&stays), begun_by_provider(&stays));
-    assert_eq!(link(fixture, &stays, &somebody(ISSUER)).await, Linked::Done);
+    assert_eq!(link(fixture, &stays, &new_identity(ISSUER)).await, Linked::Done);
     assert!(fixture.sessions.begin(early.clone()).await.unwrap());
     assert_eq!(unlink(fixture, &stays, ISSUER, &BOTH).await, Unlinked::Done);
     assert!(!fixture.sessions.begin(late.clone()).await.unwrap());
@@ -260,16 +262,16 @@ pub async fn a_sign_in_from_before_an_unlink_begins_no_session(fixture: &Account
 /// Promise: pressing both buttons at once leaves one way to sign in.
 pub async fn two_concurrent_unlinks_leave_one_way_to_sign_in(fixture: &AccountsFixture) {
     for _ in 0..10 {
-        let account = opened_by(fixture, &somebody(ISSUER)).await;
+        let account = opened_by(fixture, &new_identity(ISSUER)).await;
         let session = begun(fixture, &account).await;
-        assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
+        assert_eq!(link(fixture, &session, &new_identity(OTHER_ISSUER)).await, Linked::Done);
         let issuers = [ISSUER, OTHER_ISSUER].map(str::to_owned);
         let outcomes = at_once(2, |which| {
             let store = Arc::clone(&fixture.identities);
             let (issuer, kept) = (issuers[which].clone(), session.session.id);
-            let wish = Unlink { issuer, kept, issuers: issuers.to_vec() };
-            let event = event(account.id, EventKind::Unlinked, 6);
-            async move { store.unlink(wish, event).await.unwrap() }
+            let request = Unlink { issuer, kept, issuers: issuers.to_vec() };
+            let event = event(account.id, AccountEventKind::Unlinked, 6);
+            async move { store.unlink(request, event).await.unwrap() }
         });
         let outcomes = outcomes.await;
         let done = outcomes.iter().filter(|outcome| **outcome == Unlinked::Done).count();
@@ -280,11 +282,11 @@ pub async fn two_concurrent_unlinks_leave_one_way_to_sign_in(fixture: &AccountsF
 
 /// A way to sign in is a password, or the identity of a configured provider.
 pub async fn the_last_way_to_sign_in_cannot_be_unlinked(fixture: &AccountsFixture) {
-    let identity = somebody(ISSUER);
+    let identity = new_identity(ISSUER);
     let account = opened_by(fixture, &identity).await;
     let session = begun(fixture, &account).await;
     assert_eq!(unlink(fixture, &session, ISSUER, &BOTH).await, Unlinked::OnlyWay);
-    assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
+    assert_eq!(link(fixture, &session, &new_identity(OTHER_ISSUER)).await, Linked::Done);
     let unlinked = unlink(fixture, &session, ISSUER, &[ISSUER]).await;
     assert_eq!(unlinked, Unlinked::OnlyWay, "the other issuer is not configured");
     assert!(fixture.identities.find(&identity).await.unwrap().is_some());
@@ -295,9 +297,9 @@ pub async fn the_last_way_to_sign_in_cannot_be_unlinked(fixture: &AccountsFixtur
 
 /// The identity can sign up again, for a new account.
 pub async fn the_identities_of_a_deleted_account_are_free(fixture: &AccountsFixture) {
-    let identity = somebody(ISSUER);
+    let identity = new_identity(ISSUER);
     let account = opened_by(fixture, &identity).await;
-    let deleted = event(account.id, EventKind::Deleted, 2);
+    let deleted = event(account.id, AccountEventKind::Deleted, 2);
     assert!(fixture.accounts.remove(deleted).await.unwrap().is_some());
     assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
     assert_eq!(fixture.identities.list(account.id).await.unwrap(), []);
@@ -307,18 +309,18 @@ pub async fn the_identities_of_a_deleted_account_are_free(fixture: &AccountsFixt
 
 /// A former holder may have linked an identity of their own; other accounts keep theirs.
 pub async fn recovering_an_account_unlinks_its_identities(fixture: &AccountsFixture) {
-    let (mine, others) = (somebody(ISSUER), somebody(ISSUER));
+    let (mine, others) = (new_identity(ISSUER), new_identity(ISSUER));
     let (account, other) = (opened_by(fixture, &mine).await, opened_by(fixture, &others).await);
     let session = begun(fixture, &account).await;
-    assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
+    assert_eq!(link(fixture, &session, &new_identity(OTHER_ISSUER)).await, Linked::Done);
     let change = AccountChange {
         password: Some(hash("new")),
-        ending: Some(Ending::All),
+        ending: Some(EndSessions::All),
         unlinks_all: true,
         at_epoch: Some(account.epoch + 1),
         ..AccountChange::default()
     };
-    let recovered = event(account.id, EventKind::PasswordReset, 6);
+    let recovered = event(account.id, AccountEventKind::PasswordReset, 6);
     let of_now = AccountChange { at_epoch: Some(account.epoch), ..change.clone() };
     assert_eq!(fixture.accounts.change(change, recovered.clone()).await.unwrap(), None);
     assert_eq!(fixture.identities.list(account.id).await.unwrap().len(), 2, "nothing was changed");
@@ -335,7 +337,7 @@ pub async fn a_sign_in_by_a_provider_is_recorded(fixture: &AccountsFixture) {
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
     assert!(fixture.sessions.begin(by_provider).await.unwrap());
     let last = fixture.accounts.events(account.id, 1).await.unwrap();
-    assert_eq!(last, [event(account.id, EventKind::SignedInByProvider, 0)]);
+    assert_eq!(last, [event(account.id, AccountEventKind::SignedInByProvider, 0)]);
     let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
     assert!(!told.accounts.contains(&account.id), "a sign-in changes nothing that is cached");
 }

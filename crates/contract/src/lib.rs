@@ -15,7 +15,6 @@
 #![expect(clippy::missing_panics_doc, reason = "a failed assertion is what a test is for")]
 
 pub mod accounts;
-pub mod attempts;
 pub mod board;
 pub mod board_hooks;
 pub mod board_people;
@@ -26,6 +25,7 @@ pub mod click_limits;
 pub mod clicks;
 mod fixture;
 pub mod gates;
+pub mod idempotency;
 pub mod identities;
 pub mod keys;
 pub mod lists;
@@ -36,10 +36,10 @@ pub mod ride_searches;
 pub mod rides;
 pub mod samples;
 pub mod sessions;
-mod watched;
+mod spy_store;
 
 pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, PassesFixture, RidesFixture};
-pub use self::watched::Watched;
+pub use self::spy_store::SpyLinkStore;
 
 /// Makes a test of each promise of links; `$make` is an async function that returns a [`Fixture`] and its guard.
 #[macro_export]
@@ -63,12 +63,12 @@ macro_rules! promises {
             changes::no_concurrent_change_is_lost,
             changes::a_change_keeps_the_clicks_used,
             changes::a_deleted_link_is_still_found,
-            attempts::a_repeated_claim_returns_the_first_outcome,
-            attempts::a_repeated_replacement_and_change_return_the_first_outcome,
-            attempts::concurrent_repetitions_write_once,
-            attempts::a_key_with_another_request_is_refused,
-            attempts::a_refused_change_stores_no_outcome,
-            attempts::an_outcome_is_kept_for_a_day,
+            idempotency::a_repeated_claim_returns_the_first_outcome,
+            idempotency::a_repeated_replacement_and_change_return_the_first_outcome,
+            idempotency::concurrent_repetitions_write_once,
+            idempotency::a_key_with_another_request_is_refused,
+            idempotency::a_refused_change_stores_no_outcome,
+            idempotency::an_outcome_is_kept_for_a_day,
             click_limits::a_hundred_concurrent_clicks_use_exactly_the_limit,
             click_limits::no_click_is_taken_after_the_link_has_ended,
             click_limits::the_time_of_the_last_click_is_stored,

@@ -6,8 +6,9 @@ use futures_util::future::join_all;
 use lodge_domain::{
     accounts::AccountId,
     rides::{
-        Claimed, Day, EventId, GateId, HIDDEN_MAX, LEADERS_MAX, LiftId, Minute, PASSES_MAX, Pass,
-        PassStore, ResortDay, ResortId, Ride, RideEvent, Season, SkierId, Span, What,
+        Day, GateId, HIDDEN_MAX, LEADERS_MAX, LiftId, Minute, PASSES_MAX, Pass, PassClaim,
+        PassStore, ResortDay, ResortId, Ride, RideEvent, RideEventContent, RideEventId, Season,
+        SkierId, Span,
     },
 };
 use tokio::task::JoinSet;
@@ -39,15 +40,15 @@ pub async fn a_pass_belongs_to_the_account_that_claimed_it_last(
     let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     assert_eq!(passes.of_account(anna).await.unwrap(), []);
     let first = Pass { skier, account: anna, hidden: false, claimed_at: at(1) };
-    assert_eq!(passes.claim(skier, anna, 0, at(1)).await.unwrap(), Claimed::New(first));
+    assert_eq!(passes.claim(skier, anna, 0, at(1)).await.unwrap(), PassClaim::New(first));
     passes.claim(other, bert, 0, at(1)).await.unwrap();
     let hidden = Pass { hidden: true, ..first };
     assert_eq!(passes.hide(skier, anna, true).await.unwrap(), Some(hidden));
-    assert_eq!(passes.claim(skier, anna, 0, at(2)).await.unwrap(), Claimed::Already(hidden));
+    assert_eq!(passes.claim(skier, anna, 0, at(2)).await.unwrap(), PassClaim::Already(hidden));
     assert_eq!(passes.of_account(anna).await.unwrap(), [hidden]);
 
     let second = Pass { skier, account: bert, hidden: true, claimed_at: at(3) };
-    assert_eq!(passes.claim(skier, bert, 0, at(3)).await.unwrap(), Claimed::New(second));
+    assert_eq!(passes.claim(skier, bert, 0, at(3)).await.unwrap(), PassClaim::New(second));
     assert_eq!(passes.of_account(anna).await.unwrap(), []);
     assert_eq!(passes.of_account(bert).await.unwrap().len(), 2);
     assert_eq!(passes.hide(skier, anna, false).await.unwrap(), None);
@@ -60,7 +61,7 @@ pub async fn a_pass_belongs_to_the_account_that_claimed_it_last(
     assert_eq!(passes.of_account(bert).await.unwrap().len(), 1);
     let third = Pass { claimed_at: at(4), ..first };
     let claimed = passes.claim(skier, anna, 0, at(4)).await.unwrap();
-    assert_eq!(claimed, Claimed::New(third), "a released pass is shown again");
+    assert_eq!(claimed, PassClaim::New(third), "a released pass is shown again");
 }
 
 /// Other accounts' passes stay, and hidden skiers stay hidden.
@@ -78,7 +79,7 @@ pub async fn an_account_releases_all_of_its_passes(fixture: &impl AsRef<dyn Pass
     }
     for (skier, is_hidden) in [(shown, false), (hidden, true)] {
         let pass = Pass { skier, account: bert, hidden: is_hidden, claimed_at: at(2) };
-        assert_eq!(passes.claim(skier, bert, 0, at(2)).await.unwrap(), Claimed::New(pass));
+        assert_eq!(passes.claim(skier, bert, 0, at(2)).await.unwrap(), PassClaim::New(pass));
     }
 }
 
@@ -111,13 +112,13 @@ pub async fn a_renewal_invalidates_the_old_code(fixture: &impl AsRef<dyn PassSto
     assert_eq!(passes.of_account(anna).await.unwrap().len(), 1, "the claimed pass stays");
     let claim = async |skier, renewals| passes.claim(skier, bert, renewals, at(2)).await.unwrap();
     for (skier, renewals) in [(0, 0), (0, 2), (1, 0), (1, 1), (2, 1)] {
-        assert_eq!(claim(skiers[skier], renewals).await, Claimed::Renewed);
+        assert_eq!(claim(skiers[skier], renewals).await, PassClaim::Renewed);
     }
     for (skier, renewals) in [(0, 1), (1, 2), (2, 0)] {
-        assert!(matches!(claim(skiers[skier], renewals).await, Claimed::New(_)));
+        assert!(matches!(claim(skiers[skier], renewals).await, PassClaim::New(_)));
     }
     assert!(passes.release(skiers[0], bert).await.unwrap());
-    assert_eq!(claim(skiers[0], 0).await, Claimed::Renewed, "also when no account has the pass");
+    assert_eq!(claim(skiers[0], 0).await, PassClaim::Renewed, "also when no account has the pass");
 }
 
 /// Also with concurrent claims.
@@ -125,17 +126,17 @@ pub async fn an_account_has_ten_passes_at_most(fixture: &impl AsRef<dyn PassStor
     let (account, passes) = (fresh_account(), fixture.as_ref());
     let claim = async |skier| passes.claim(SkierId(skier), account, 0, at(1)).await.unwrap();
     let claims = join_all(fresh_skiers(20).map(claim)).await;
-    let new = claims.iter().filter(|claimed| matches!(claimed, Claimed::New(_))).count();
-    let refused = claims.iter().filter(|claimed| **claimed == Claimed::TooMany).count();
+    let new = claims.iter().filter(|claimed| matches!(claimed, PassClaim::New(_))).count();
+    let refused = claims.iter().filter(|claimed| **claimed == PassClaim::TooMany).count();
     assert_eq!((new, refused), (PASSES_MAX, 20 - PASSES_MAX));
     let has = passes.of_account(account).await.unwrap();
     assert_eq!(has.len(), PASSES_MAX);
     assert!(has.is_sorted_by_key(|pass| pass.skier));
     let again = passes.claim(has[0].skier, account, 0, at(2)).await.unwrap();
-    assert_eq!(again, Claimed::Already(has[0]));
+    assert_eq!(again, PassClaim::Already(has[0]));
     passes.release(has[0].skier, account).await.unwrap();
     let next = passes.claim(fresh_skier(), account, 0, at(3)).await.unwrap();
-    assert!(matches!(next, Claimed::New(_)));
+    assert!(matches!(next, PassClaim::New(_)));
 }
 
 /// A day on which only these skiers ride, once each, each one farther up than the one before.
@@ -145,8 +146,13 @@ async fn day_of(fixture: &RidesFixture, skiers: Range<u32>) -> (ResortDay, Vec<R
     let events = skiers.enumerate().map(|(place, skier)| {
         let vertical = 10 + u32::try_from(place).unwrap();
         let (skier, minute, lift) = (SkierId(skier), Minute(1), LiftId(1));
-        let what = What::Ride(Ride { on, skier, minute, lift, vertical });
-        RideEvent { gate: GateId::NOBODY, id: EventId::Uuid(Uuid::now_v7()), what, at: at(1) }
+        let what = RideEventContent::Ride(Ride { on, skier, minute, lift, vertical });
+        RideEvent {
+            gate: GateId::ANONYMOUS,
+            id: RideEventId::Uuid(Uuid::now_v7()),
+            what,
+            at: at(1),
+        }
     });
     let events: Vec<_> = events.collect();
     for events in events.chunks(500) {
@@ -205,8 +211,8 @@ pub async fn a_leaderboard_is_full_with_many_hidden_skiers(fixture: &RidesFixtur
     let (on, events) = day_of(fixture, skiers.clone()).await;
     let (fallen, hidden) = (850, HIDDEN_MAX);
     let voids = events.iter().rev().take(fallen).map(|event| RideEvent {
-        id: EventId::Uuid(Uuid::now_v7()),
-        what: What::Void(event.id.clone()),
+        id: RideEventId::Uuid(Uuid::now_v7()),
+        what: RideEventContent::Void(event.id.clone()),
         ..event.clone()
     });
     fixture.log.record(voids.collect()).await.unwrap();

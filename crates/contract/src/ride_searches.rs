@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lodge_domain::rides::{
     Day, DayTally, Dimension, GROUPS_MAX, GateId, GroupOrder, LiftId, Minute, ResortId, Ride,
-    RideEvent, RideGroup, RideQuery, Season, SkierId, What,
+    RideEvent, RideEventContent, RideGroup, RideQuery, Season, SkierId,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
@@ -139,8 +139,10 @@ pub async fn a_season_is_exported_whole_in_pages(fixture: &RidesFixture) {
         let expected: BTreeSet<_> = events
             .iter()
             .filter(|event| match &event.what {
-                What::Ride(ride) => resort.is_none_or(|resort| resort == ride.on.resort),
-                What::Void(_) => resort.is_none(),
+                RideEventContent::Ride(ride) => {
+                    resort.is_none_or(|resort| resort == ride.on.resort)
+                }
+                RideEventContent::Void(_) => resort.is_none(),
             })
             .map(|event| event.id.clone())
             .collect();
@@ -166,9 +168,12 @@ pub async fn events_are_found_by_their_day_and_by_their_id(fixture: &RidesFixtur
     }
     let find = |gate, of: &RideEvent| fixture.search.event(gate, of.id.clone());
     let (first, taken_back) = (&events[0], &events[9]);
-    let found = find(GateId::NOBODY, first).await.unwrap().unwrap();
-    assert_eq!((What::Ride(found.ride), found.voids), (first.what.clone(), None));
-    let found = find(GateId::NOBODY, taken_back).await.unwrap().unwrap();
-    assert_eq!((What::Ride(found.ride), found.voids), (first.what.clone(), Some(first.id.clone())));
+    let found = find(GateId::ANONYMOUS, first).await.unwrap().unwrap();
+    assert_eq!((RideEventContent::Ride(found.ride), found.voids), (first.what.clone(), None));
+    let found = find(GateId::ANONYMOUS, taken_back).await.unwrap().unwrap();
+    assert_eq!(
+        (RideEventContent::Ride(found.ride), found.voids),
+        (first.what.clone(), Some(first.id.clone()))
+    );
     assert_eq!(find(GateId(1_000_000), first).await.unwrap(), None);
 }

@@ -6,9 +6,9 @@ use std::{
 };
 
 use lodge_domain::rides::{
-    BatchKey, Breakdown, Day, DayTally, EventId, ForEver, GateId, HourTally, LEADERS_MAX, Leader,
-    LiftId, LiftTally, Minute, NamedBatch, Recorded, ResortDay, ResortId, Ride, RideEvent, Season,
-    SeasonVertical, SkierDay, SkierId, Span, Tally, What,
+    BatchKey, Breakdown, Day, DayTally, GateId, HourTally, KeyedBatch, LEADERS_MAX, Leader, LiftId,
+    LiftTally, Minute, Recorded, ResortDay, ResortId, Ride, RideEvent, RideEventContent,
+    RideEventId, Season, SeasonVertical, SkierDay, SkierId, Span, StoreTotals, Tally,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use uuid::Uuid;
@@ -32,12 +32,16 @@ pub(crate) fn ride(season: Season, day: u16, skier: u32, minute: u16, lift: u16)
 }
 
 pub(crate) fn event(ride: Ride) -> RideEvent {
-    let id = EventId::Uuid(Uuid::now_v7());
-    RideEvent { gate: GateId::NOBODY, id, what: What::Ride(ride), at: BEGIN }
+    let id = RideEventId::Uuid(Uuid::now_v7());
+    RideEvent { gate: GateId::ANONYMOUS, id, what: RideEventContent::Ride(ride), at: BEGIN }
 }
 
 pub(crate) fn void(of: &RideEvent) -> RideEvent {
-    RideEvent { id: EventId::Uuid(Uuid::now_v7()), what: What::Void(of.id.clone()), ..of.clone() }
+    RideEvent {
+        id: RideEventId::Uuid(Uuid::now_v7()),
+        what: RideEventContent::Void(of.id.clone()),
+        ..of.clone()
+    }
 }
 
 async fn record(fixture: &RidesFixture, event: &RideEvent) -> Recorded {
@@ -53,7 +57,8 @@ async fn rides_of_season(fixture: &RidesFixture, season: Season) -> u64 {
 pub async fn an_event_is_stored_once(fixture: &RidesFixture) {
     let season = new_season();
     let first = event(ride(season, 1, 7, 100, 4));
-    let other = RideEvent { what: What::Ride(ride(season, 1, 7, 101, 4)), ..first.clone() };
+    let other =
+        RideEvent { what: RideEventContent::Ride(ride(season, 1, 7, 101, 4)), ..first.clone() };
     assert_eq!(record(fixture, &first).await, Recorded::Stored);
     assert_eq!(record(fixture, &first).await, Recorded::Duplicate);
     assert_eq!(record(fixture, &other).await, Recorded::OtherEvent);
@@ -78,7 +83,10 @@ pub async fn a_repetition_is_a_duplicate_after_the_lift_has_changed(fixture: &Ri
     let first = event(ride(new_season(), 1, 7, 100, 4));
     assert_eq!(record(fixture, &first).await, Recorded::Stored);
     let ride = ride_of(&first);
-    let again = RideEvent { what: What::Ride(Ride { vertical: 5_000, ..ride }), ..first.clone() };
+    let again = RideEvent {
+        what: RideEventContent::Ride(Ride { vertical: 5_000, ..ride }),
+        ..first.clone()
+    };
     assert_eq!(record(fixture, &again).await, Recorded::Duplicate);
     let tally = fixture.tallies.skier_day(SkierId(7), ride.on).await.unwrap();
     assert_eq!(tally, Some(Tally { rides: 1, vertical: 40 }));
@@ -87,7 +95,9 @@ pub async fn a_repetition_is_a_duplicate_after_the_lift_has_changed(fixture: &Ri
 /// For both forms of ids.
 pub async fn event_ids_are_scoped_to_a_gate(fixture: &RidesFixture) {
     let season = new_season();
-    for id in [EventId::Uuid(Uuid::now_v7()), format!("scan {}", Uuid::now_v7()).parse().unwrap()] {
+    for id in
+        [RideEventId::Uuid(Uuid::now_v7()), format!("scan {}", Uuid::now_v7()).parse().unwrap()]
+    {
         let at_gate = |gate| RideEvent {
             gate: GateId(gate),
             id: id.clone(),
@@ -110,7 +120,7 @@ pub async fn a_batch_key_is_for_one_body(fixture: &RidesFixture) {
     let key: BatchKey = Uuid::now_v7().to_string().parse().unwrap();
     let rides = [1, 2]
         .map(|line| RideEvent { id: key.event(line), ..event(ride(season, 1, 7, 100 + line, 4)) });
-    let (batch, other) = (NamedBatch::of(key, b"a body"), NamedBatch::of(key, b"another"));
+    let (batch, other) = (KeyedBatch::of(key, b"a body"), KeyedBatch::of(key, b"another"));
     let record = async |batch, events: &[RideEvent]| {
         fixture.log.record_batch(batch, events.to_vec()).await.unwrap()
     };
@@ -127,7 +137,7 @@ pub async fn a_batch_key_is_for_one_body(fixture: &RidesFixture) {
 
     let own = [own];
     let another_key = Uuid::now_v7().to_string().parse().unwrap();
-    let under_another = NamedBatch::of(another_key, b"another");
+    let under_another = KeyedBatch::of(another_key, b"another");
     assert_eq!(record(under_another, &own).await, [Recorded::Stored]);
     let of_another = own.map(|event| RideEvent { gate: GateId(4), ..event });
     assert_eq!(record(other, &of_another).await, [Recorded::Stored]);
@@ -241,10 +251,12 @@ pub async fn totals_match_the_stored_rides(fixture: &RidesFixture) {
             events.into_iter().zip(recorded).filter(|(_, came)| *came == Recorded::Stored)
         {
             match &event.what {
-                What::Ride(ride) => model.0.push(*ride),
-                What::Void(of) => {
+                RideEventContent::Ride(ride) => model.0.push(*ride),
+                RideEventContent::Void(of) => {
                     let voided = sent.iter().find(|event| event.id == *of).unwrap();
-                    let What::Ride(ride) = &voided.what else { panic!("a void of a void") };
+                    let RideEventContent::Ride(ride) = &voided.what else {
+                        panic!("a void of a void")
+                    };
                     let place = model.0.iter().position(|stored| stored == ride).unwrap();
                     model.0.swap_remove(place);
                 }
@@ -336,7 +348,7 @@ pub async fn the_leaderboard_is_right_after_many_voids(fixture: &RidesFixture) {
 }
 
 pub(crate) fn ride_of(event: &RideEvent) -> Ride {
-    let What::Ride(ride) = &event.what else { panic!("not a ride") };
+    let RideEventContent::Ride(ride) = &event.what else { panic!("not a ride") };
     *ride
 }
 
@@ -361,7 +373,8 @@ pub async fn late_events_count_on_their_own_day(fixture: &RidesFixture) {
     let days = fixture.tallies.days(RESORT, season).await.unwrap();
     let rides: Vec<_> = days.iter().map(|(day, total)| (day.0, total.tally.rides)).collect();
     assert_eq!(rides, [(1, 1), (4, 1), (5, 2)]);
-    let newest = fixture.tallies.mountain_day(vec![RESORT], None, None, 1).await.unwrap().unwrap();
+    let newest =
+        fixture.tallies.all_resorts_day(vec![RESORT], None, None, 1).await.unwrap().unwrap();
     assert_eq!((newest.season, newest.day), newest.newest);
     assert!(newest.newest >= (season, Day(5)), "{newest:?}");
 }
@@ -384,8 +397,11 @@ pub async fn a_day_at_all_resorts_is_one_query(fixture: &RidesFixture) {
     }
     let there = || [2, 4, 9].map(ResortId).to_vec();
     let told = async |day: Option<u16>, lifts| {
-        let day =
-            fixture.tallies.mountain_day(there(), Some(season), day.map(Day), lifts).await.unwrap();
+        let day = fixture
+            .tallies
+            .all_resorts_day(there(), Some(season), day.map(Day), lifts)
+            .await
+            .unwrap();
         day.unwrap()
     };
     let third = told(Some(3), 3).await;
@@ -406,8 +422,9 @@ pub async fn a_day_at_all_resorts_is_one_query(fixture: &RidesFixture) {
     let empty = told(Some(4), 9).await;
     assert_eq!((empty.before(), empty.after()), (Some(Day(3)), Some(Day(5))));
     assert_eq!((empty.total, empty.resorts, empty.lifts), (DayTally::default(), vec![], vec![]));
-    let nobody = fixture.tallies.mountain_day(there(), Some(new_season()), None, 9).await.unwrap();
-    assert_eq!(nobody, None);
+    let no_rides =
+        fixture.tallies.all_resorts_day(there(), Some(new_season()), None, 9).await.unwrap();
+    assert_eq!(no_rides, None);
 }
 
 /// The ledger changes in the transaction of the event. No other test may write to the store meanwhile.
@@ -415,18 +432,19 @@ pub async fn the_ledger_counts_every_event(fixture: &RidesFixture) {
     let before = fixture.log.ledger().await.unwrap();
     let season = new_season();
     let first = event(ride(season, 1, 7, 100, 4));
-    let other = RideEvent { what: What::Ride(ride(season, 1, 7, 101, 4)), ..first.clone() };
+    let other =
+        RideEvent { what: RideEventContent::Ride(ride(season, 1, 7, 101, 4)), ..first.clone() };
     let together = vec![first.clone(), first.clone(), other, void(&first), first.clone()];
     fixture.log.record(together).await.unwrap();
     let key = Uuid::now_v7().to_string().parse().unwrap();
     for (body, minutes) in [("a body", 1..=1), ("another", 2..=4)] {
         let rides = minutes.map(|minute| event(ride(season, 1, 7, minute, 4))).collect();
-        let batch = NamedBatch::of(key, body.as_bytes());
+        let batch = KeyedBatch::of(key, body.as_bytes());
         fixture.log.record_batch(batch, rides).await.unwrap();
     }
     fixture.log.note_refused(10).await.unwrap();
     let after = fixture.log.ledger().await.unwrap();
-    let expected = ForEver {
+    let expected = StoreTotals {
         stored: before.stored + 3,
         duplicates: before.duplicates + 2,
         refused: before.refused + 14,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt,
+    IdempotencyKey,
     keys::KeyId,
     links::{Candidate, Claim, Link, LinkId, LinkStore, Owner, Refusal, Short, Target},
 };
@@ -78,8 +78,8 @@ pub fn chosen(link: Link) -> Result<Candidate, Refusal> {
 }
 
 /// An idempotency key for a request with this body.
-pub fn attempt(key: &Short, body: &str, seconds: i64) -> Attempt {
-    Attempt::new(&["test"], key.as_str(), body.as_bytes(), at(seconds)).unwrap()
+pub fn idempotency_key(key: &Short, body: &str, seconds: i64) -> IdempotencyKey {
+    IdempotencyKey::new(&["test"], key.as_str(), body.as_bytes(), at(seconds)).unwrap()
 }
 
 /// Claims a link's short and returns the outcome.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use lodge_domain::accounts::{
-    Account, AccountChange, AccountId, Ending, EventKind, FeedPlace, NewSession, Session,
-    SessionDigest, SessionId, SignedIn,
+    Account, AccountChange, AccountEventKind, AccountId, EndSessions, FeedPosition, NewSession,
+    Session, SessionDigest, SessionId, SignedIn,
 };
 use uuid::Uuid;
 
@@ -18,8 +18,8 @@ use crate::{
 /// All accounts in the change feed from a position on, and the position to continue from.
 async fn told_since(
     fixture: &AccountsFixture,
-    mut place: FeedPlace,
-) -> (Vec<AccountId>, FeedPlace) {
+    mut place: FeedPosition,
+) -> (Vec<AccountId>, FeedPosition) {
     let mut told = Vec::new();
     loop {
         let changed = fixture.sessions.changed_since(Some(place)).await.unwrap();
@@ -42,7 +42,7 @@ fn new(account: &Account) -> NewSession {
         agent: "a test".to_owned(),
     };
     let digest = SessionDigest::of(&id.0.to_string());
-    NewSession { session, digest, epoch: account.epoch, kind: EventKind::SignedIn }
+    NewSession { session, digest, epoch: account.epoch, kind: AccountEventKind::SignedIn }
 }
 
 /// Begins a session, which must succeed.
@@ -65,10 +65,10 @@ pub async fn a_session_that_has_ended_changes_nothing(fixture: &AccountsFixture)
     let [ends, stays] = [begun(fixture, &account).await, begun(fixture, &account).await];
     let [ends, stays] = [ends.session.id, stays.session.id];
     let change = async |session, seconds| {
-        let ending = Some(Ending::AllBut(session));
+        let ending = Some(EndSessions::AllBut(session));
         let change =
             AccountChange { ending, by_session: Some(session), ..AccountChange::default() };
-        let event = event(account.id, EventKind::PasswordChanged, seconds);
+        let event = event(account.id, AccountEventKind::PasswordChanged, seconds);
         fixture.accounts.change(change, event).await.unwrap().is_some()
     };
     assert!(fixture.sessions.end(account.id, ends, at(1)).await.unwrap());
@@ -115,7 +115,7 @@ pub async fn one_session_is_ended(fixture: &AccountsFixture) {
     assert!(!opens(fixture, &ended, at(5)).await);
     assert!(opens(fixture, &stays, at(5)).await);
     let last = fixture.accounts.events(account.id, 1).await.unwrap();
-    assert_eq!(last, [event(account.id, EventKind::SignedOut, 5)]);
+    assert_eq!(last, [event(account.id, AccountEventKind::SignedOut, 5)]);
 }
 
 /// All sessions, or all but one.
@@ -123,15 +123,17 @@ pub async fn a_change_can_end_all_sessions(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let (first, second) = (begun(fixture, &account).await, begun(fixture, &account).await);
     let ending = |ending| AccountChange { ending: Some(ending), ..AccountChange::default() };
-    let but_first = ending(Ending::AllBut(first.session.id));
-    let now = changed(&*fixture.accounts, account.id, EventKind::PasswordChanged, but_first).await;
+    let but_first = ending(EndSessions::AllBut(first.session.id));
+    let now =
+        changed(&*fixture.accounts, account.id, AccountEventKind::PasswordChanged, but_first).await;
     assert_eq!(
         (opens(fixture, &first, at(1)).await, opens(fixture, &second, at(1)).await),
         (true, false)
     );
     let third = begun(fixture, &now).await;
-    let everywhere = ending(Ending::All);
-    changed(&*fixture.accounts, account.id, EventKind::SignedOutEverywhere, everywhere).await;
+    let everywhere = ending(EndSessions::All);
+    changed(&*fixture.accounts, account.id, AccountEventKind::SignedOutEverywhere, everywhere)
+        .await;
     for session in [first, second, third] {
         assert!(!opens(fixture, &session, at(1)).await);
     }
@@ -142,21 +144,21 @@ pub async fn a_change_can_end_all_sessions(fixture: &AccountsFixture) {
 pub async fn no_session_begins_on_outdated_credentials(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let account = fixture.sign_up().await;
-    let ended = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
-    let now = changed(store, account.id, EventKind::PasswordChanged, ended.clone()).await;
+    let ended = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
+    let now = changed(store, account.id, AccountEventKind::PasswordChanged, ended.clone()).await;
     assert!(!fixture.sessions.begin(new(&account)).await.unwrap());
     assert!(fixture.sessions.begin(new(&now)).await.unwrap());
     let at_epoch = AccountChange { at_epoch: Some(account.epoch), ..ended };
-    let stale = event(account.id, EventKind::PasswordChanged, 2);
+    let stale = event(account.id, AccountEventKind::PasswordChanged, 2);
     assert_eq!(store.change(at_epoch, stale).await.unwrap(), None);
 
     let ban = AccountChange { banned_at: Some(Some(at(3))), ..AccountChange::default() };
-    let banned = changed(store, account.id, EventKind::Banned, ban).await;
+    let banned = changed(store, account.id, AccountEventKind::Banned, ban).await;
     assert!(!fixture.sessions.begin(new(&banned)).await.unwrap());
 
     let gone = fixture.sign_up().await;
     let session = begun(fixture, &gone).await;
-    store.remove(event(gone.id, EventKind::Deleted, 4)).await.unwrap().unwrap();
+    store.remove(event(gone.id, AccountEventKind::Deleted, 4)).await.unwrap().unwrap();
     assert!(!opens(fixture, &session, at(5)).await);
     assert!(!fixture.sessions.begin(new(&gone)).await.unwrap());
 }
@@ -188,11 +190,11 @@ pub async fn every_end_of_a_session_is_in_the_feed(fixture: &AccountsFixture) {
     assert!(fixture.sessions.end(accounts[0].id, session.session.id, at(1)).await.unwrap());
     let ban = AccountChange {
         banned_at: Some(Some(at(2))),
-        ending: Some(Ending::All),
+        ending: Some(EndSessions::All),
         ..AccountChange::default()
     };
-    changed(store, accounts[1].id, EventKind::Banned, ban).await;
-    store.remove(event(accounts[2].id, EventKind::Deleted, 3)).await.unwrap().unwrap();
+    changed(store, accounts[1].id, AccountEventKind::Banned, ban).await;
+    store.remove(event(accounts[2].id, AccountEventKind::Deleted, 3)).await.unwrap().unwrap();
     let (told, place) = told_since(fixture, start.place).await;
     for (account, is_told) in accounts.iter().zip([true, true, true, false]) {
         assert_eq!(told.contains(&account.id), is_told, "{account:?}");
@@ -205,14 +207,14 @@ pub async fn every_end_of_a_session_is_in_the_feed(fixture: &AccountsFixture) {
 pub async fn a_change_before_many_sign_ins_is_in_the_feed(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
-    let ending = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
-    changed(&*fixture.accounts, account.id, EventKind::SignedOutEverywhere, ending).await;
+    let ending = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
+    changed(&*fixture.accounts, account.id, AccountEventKind::SignedOutEverywhere, ending).await;
     let after = fixture.sessions.changed_since(None).await.unwrap().place;
     for _ in 0..20 {
         // Events alone: so many sessions would end each other, which is in the feed as well.
         let sign_ins = at_once(100, |_| {
             let store = Arc::clone(&fixture.accounts);
-            let event = event(account.id, EventKind::SignedIn, 1);
+            let event = event(account.id, AccountEventKind::SignedIn, 1);
             async move { store.change(AccountChange::default(), event).await.unwrap() }
         });
         assert!(sign_ins.await.iter().all(Option::is_some));
@@ -229,9 +231,9 @@ pub async fn a_position_of_another_feed_starts_anew(fixture: &AccountsFixture) {
     assert!(!known.begins_anew, "a new reader has nothing to forget");
     let here = known.place;
     for unknown in [
-        FeedPlace { feed: Uuid::new_v4(), ..here },
-        FeedPlace { feed: Uuid::new_v4(), at: 0 },
-        FeedPlace { at: here.at + 1_000_000, ..here },
+        FeedPosition { feed: Uuid::new_v4(), ..here },
+        FeedPosition { feed: Uuid::new_v4(), at: 0 },
+        FeedPosition { at: here.at + 1_000_000, ..here },
     ] {
         let told = sessions.changed_since(Some(unknown)).await.unwrap();
         assert!(told.begins_anew && told.accounts.is_empty() && !told.more, "{told:?}");

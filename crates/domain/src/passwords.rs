@@ -21,11 +21,11 @@ pub const PASSES: u32 = 2;
 pub const LANES: u32 = 1;
 
 /// The maximum memory of an imported hash, in KiB.
-pub const ELSEWHERE_MEMORY_KIB_MAX: u32 = 65_536;
+pub const IMPORTED_MEMORY_KIB_MAX: u32 = 65_536;
 /// The maximum lanes of an imported hash; they are filled one after the other.
-pub const ELSEWHERE_LANES_MAX: u32 = 4;
+pub const IMPORTED_LANES_MAX: u32 = 4;
 /// The maximum cost of an imported hash, memory times passes, as a multiple of a new hash's.
-pub const ELSEWHERE_TIMES_MAX: u64 = 8;
+pub const IMPORTED_COST_TIMES_MAX: u64 = 8;
 
 /// The bytes of a password that bcrypt reads.
 const BCRYPT_BYTES: usize = 72;
@@ -64,8 +64,8 @@ impl Password {
 pub struct PasswordHash(pub String);
 
 impl PasswordHash {
-    /// Accepts an imported argon2id or bcrypt hash that can be verified within [`ELSEWHERE_MEMORY_KIB_MAX`],
-    /// [`ELSEWHERE_LANES_MAX`] and [`ELSEWHERE_TIMES_MAX`], or 2¹² rounds of bcrypt, which cost some twenty times a
+    /// Accepts an imported argon2id or bcrypt hash that can be verified within [`IMPORTED_MEMORY_KIB_MAX`],
+    /// [`IMPORTED_LANES_MAX`] and [`IMPORTED_COST_TIMES_MAX`], or 2¹² rounds of bcrypt, which cost some twenty times a
     /// new hash. The import decides what each verification costs, and its time reveals an imported hash until its
     /// owner signs in.
     pub fn parse(field: &'static str, text: &str) -> Result<Self> {
@@ -86,13 +86,13 @@ impl PasswordHash {
 
     /// Whether to replace this hash by a new one of `password`, which matches it. Bytes beyond bcrypt's limit may
     /// be mistyped, and a new hash would require them from then on.
-    pub fn is_to_renew(&self, password: &Password) -> bool {
+    pub fn needs_rehash(&self, password: &Password) -> bool {
         let is_seen_whole = !is_bcrypt(&self.0) || password.as_bytes().len() < BCRYPT_BYTES;
         self.is_outdated() && is_seen_whole
     }
 
     /// Returns a hash that matches no password and costs as much to verify as a new one.
-    pub fn of_nothing() -> Self {
+    pub fn dummy() -> Self {
         let (salt, hash) = ("A".repeat(22), "A".repeat(43));
         Self(format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}"))
     }
@@ -108,10 +108,10 @@ fn is_argon2(text: &str) -> bool {
     else {
         return false;
     };
-    let most = ELSEWHERE_TIMES_MAX * u64::from(MEMORY_KIB) * u64::from(PASSES);
-    (1..=ELSEWHERE_LANES_MAX).contains(&lanes)
+    let most = IMPORTED_COST_TIMES_MAX * u64::from(MEMORY_KIB) * u64::from(PASSES);
+    (1..=IMPORTED_LANES_MAX).contains(&lanes)
         // argon2 needs two blocks for each of the four slices of a lane.
-        && (8 * lanes..=ELSEWHERE_MEMORY_KIB_MAX).contains(&memory_kib)
+        && (8 * lanes..=IMPORTED_MEMORY_KIB_MAX).contains(&memory_kib)
         && passes >= 1
         && u64::from(memory_kib) * u64::from(passes) <= most
         && has_bytes(&STANDARD_NO_PAD, salt, 8..=48)
@@ -144,7 +144,7 @@ fn is_bcrypt(text: &str) -> bool {
 /// Hashes passwords on a bounded pool of their own. A full pool refuses at once with [`Error::Unavailable`], so
 /// that hashing never slows other work.
 #[async_trait::async_trait]
-pub trait Passwords: Send + Sync {
+pub trait PasswordHasher: Send + Sync {
     /// Hashes `password` with a new salt.
     async fn hash(&self, password: Password) -> Result<PasswordHash>;
     /// Whether `password` matches `hash`.
@@ -179,7 +179,7 @@ mod tests {
         }
         assert!(bcrypt(12).is_ok_and(|hash| hash.is_outdated()));
         assert!(bcrypt(13).is_err() && bcrypt(3).is_err());
-        assert!(!PasswordHash::of_nothing().is_outdated());
+        assert!(!PasswordHash::dummy().is_outdated());
     }
 
     fn bcrypt(cost: u8) -> Result<PasswordHash> {

@@ -60,9 +60,9 @@ pub fn token_digest(token: &str) -> [u8; 32] {
 )]
 #[debug("Hidden(…)")]
 #[serde(transparent)]
-pub struct Hidden(String);
+pub struct SecretText(String);
 
-impl Hidden {
+impl SecretText {
     /// Returns the secret text.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -17,19 +17,19 @@ pub trait Tasks: Send + Sync {
 
 /// A future that is polled by its caller and passed to [`Tasks`] only if it is dropped before it completes: no work
 /// moves between threads while the caller waits.
-pub struct Finish<T: Send + 'static> {
+pub struct RunToCompletion<T: Send + 'static> {
     work: Option<BoxFuture<'static, T>>,
     tasks: Arc<dyn Tasks>,
 }
 
-impl<T: Send + 'static> Finish<T> {
+impl<T: Send + 'static> RunToCompletion<T> {
     /// Wraps `work`; `tasks` completes it if this future is dropped.
     pub fn new(tasks: Arc<dyn Tasks>, work: impl Future<Output = T> + Send + 'static) -> Self {
         Self { work: Some(work.boxed()), tasks }
     }
 }
 
-impl<T: Send + 'static> Future for Finish<T> {
+impl<T: Send + 'static> Future for RunToCompletion<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -42,7 +42,7 @@ impl<T: Send + 'static> Future for Finish<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Finish<T> {
+impl<T: Send + 'static> Drop for RunToCompletion<T> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
             self.tasks.spawn(work.map(drop).boxed());

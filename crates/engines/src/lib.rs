@@ -1,11 +1,11 @@
 //! The scaled-out engines: the ports of the embedded engine on Redis, Cassandra, RabbitMQ and MariaDB.
 //! A driver is used only in the folder of its engine.
 
-pub mod behind;
 pub mod cassandra;
 pub mod mariadb;
 pub mod rabbitmq;
 pub mod redis;
 mod tls;
+pub mod write_behind;
 
 pub use tls::Tls;

@@ -107,13 +107,13 @@ impl Tokens {
 
 /// Users by number: first those with a session token, then seeded accounts without one.
 #[derive(Debug, Clone)]
-pub(crate) struct People {
+pub(crate) struct SeededUsers {
     pub(crate) tokens: Tokens,
     /// All users, with and without a token.
     pub(crate) count: u64,
 }
 
-impl People {
+impl SeededUsers {
     /// The users with a token; if `count` is larger, also seeded accounts up to that number.
     pub(crate) fn signed_in(tokens: Tokens, count: Option<u64>) -> Self {
         let known = tokens.count();
@@ -213,13 +213,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens");
         fs::write(&path, "aa\nbb\n").unwrap();
-        let people = People::signed_in(Tokens::read(&path, None).unwrap(), Some(10));
+        let people = SeededUsers::signed_in(Tokens::read(&path, None).unwrap(), Some(10));
         let mut who = Vec::new();
         people.write(1, &mut who);
         assert_eq!((people.count, people.signed_in_count(), who.as_slice()), (10, 2, &b"bb"[..]));
         people.write(2, &mut who);
         assert_eq!(who, seeded_name(2).as_bytes());
-        People { tokens: Tokens::none(), count: 10 }.write(0, &mut who);
+        SeededUsers { tokens: Tokens::none(), count: 10 }.write(0, &mut who);
         assert_eq!(who, seeded_name(0).as_bytes());
     }
 

@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use crate::board::{self, BoardArgs};
 use crate::links::{self, RequestCommand};
-use crate::report::page::Outcome;
+use crate::report::page::RunOutcome;
 use crate::rides::{self, RidesCommand};
 
 /// A workload of `lodge load …`.
@@ -30,7 +30,7 @@ pub enum LoadCommand {
 /// Blocks until the run ends. It creates its own threads and runtimes: call it from any thread that
 /// may block. Ctrl-C stops sending, waits for the requests in flight and still writes the report; a
 /// second Ctrl-C ends the process with exit code 130.
-pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
+pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<RunOutcome> {
     match command {
         LoadCommand::Requests(command) => links::run_to(command, out),
         LoadCommand::Rides(command) => rides::run_to(command, out),

@@ -28,5 +28,5 @@ mod values;
 pub use accounts::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
 pub use cli::{LoadCommand, run_to};
 pub use report::figures::Spread;
-pub use report::page::Outcome;
+pub use report::page::RunOutcome;
 pub use values::parse_duration;

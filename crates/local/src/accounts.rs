@@ -13,14 +13,15 @@ use async_trait::async_trait;
 use lodge_domain::{
     Clock, Error, Result,
     accounts::{
-        AccountId, Backend, Call, Changed, FeedPlace, Order, Own, Reply, SessionDigest, SignedIn,
+        AccountId, Backend, Call, FeedPage, FeedPosition, ModerationCommand, OwnAccountCall, Reply,
+        SessionDigest, SignedIn,
     },
 };
 use moka::sync::Cache;
 use parking_lot::RwLock;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::flights::Flights;
+use super::single_flight::SingleFlight;
 
 /// The default and longest time for which a session is cached.
 const KEPT: Duration = Duration::from_mins(1);
@@ -46,16 +47,16 @@ const TRUSTED: Duration = Duration::from_millis(800);
 pub struct CachedAccounts {
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
-    sessions: Cache<SessionDigest, Remembered>,
-    lookups: Flights<SessionDigest, Arc<SignedIn>>,
+    sessions: Cache<SessionDigest, CachedSession>,
+    lookups: SingleFlight<SessionDigest, Arc<SignedIn>>,
     kept: Duration,
-    heard: RwLock<Heard>,
+    feed: RwLock<FeedState>,
     /// Rises with every batch of changes: an entry read in an earlier turn may be stale.
     turn: AtomicU64,
 }
 
 #[derive(Clone)]
-struct Remembered {
+struct CachedSession {
     me: Arc<SignedIn>,
     turn: u64,
     /// The start of the lookup.
@@ -64,7 +65,7 @@ struct Remembered {
 
 /// The changes read from the feed.
 #[derive(Default)]
-struct Heard {
+struct FeedState {
     /// The start of the last successful poll.
     at: Option<Instant>,
     /// The turn of each account's latest change.
@@ -75,7 +76,7 @@ struct Heard {
     floor: u64,
 }
 
-impl Heard {
+impl FeedState {
     /// Whether the last successful poll is recent enough.
     fn is_trusted(&self) -> bool {
         self.at.is_some_and(|at| at.elapsed() < TRUSTED)
@@ -110,13 +111,13 @@ impl CachedAccounts {
     /// Creates a cache in front of `backend`. Until [`Self::follow`] runs, every call goes to the backend.
     pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>) -> Self {
         let (sessions, turn) = (remembering(KEPT), AtomicU64::new(1));
-        let lookups = Flights::new(LOOKUPS_MAX);
-        Self { backend, clock, sessions, lookups, kept: KEPT, heard: RwLock::default(), turn }
+        let lookups = SingleFlight::new(LOOKUPS_MAX);
+        Self { backend, clock, sessions, lookups, kept: KEPT, feed: RwLock::default(), turn }
     }
 
     /// Sets the time for which sessions are cached, at most one minute; zero disables the cache.
     #[must_use]
-    pub fn keeping(self, kept: Duration) -> Self {
+    pub fn with_ttl(self, kept: Duration) -> Self {
         let kept = kept.min(KEPT);
         Self { sessions: remembering(kept), kept, ..self }
     }
@@ -124,8 +125,8 @@ impl CachedAccounts {
     /// Sets the limit of concurrent session lookups. The backend should allow more calls than this, so that a flood of
     /// invalid tokens does not block the polling of the feed.
     #[must_use]
-    pub fn asking_for(self, lookups_max: usize) -> Self {
-        Self { lookups: Flights::new(lookups_max), ..self }
+    pub fn with_lookups_max(self, lookups_max: usize) -> Self {
+        Self { lookups: SingleFlight::new(lookups_max), ..self }
     }
 
     /// Polls the feed and invalidates changed accounts; never returns.
@@ -136,9 +137,9 @@ impl CachedAccounts {
         loop {
             ticks.tick().await;
             let asked = Instant::now();
-            match self.hear(&mut place).await {
+            match self.poll_feed(&mut place).await {
                 Ok(()) => {
-                    let mut heard = self.heard.write();
+                    let mut heard = self.feed.write();
                     heard.at = Some(asked);
                     heard.let_go(asked);
                 }
@@ -150,13 +151,13 @@ impl CachedAccounts {
     }
 
     /// Reads the feed from `place` to its end.
-    async fn hear(&self, place: &mut Option<FeedPlace>) -> Result<()> {
+    async fn poll_feed(&self, place: &mut Option<FeedPosition>) -> Result<()> {
         loop {
             let Reply::Changed(changed) = self.backend.call(Call::ChangedSince(*place)).await?
             else {
                 return Err(Error::internal("unexpected reply to a poll of the feed"));
             };
-            let Changed { accounts, place: next, more, begins_anew } = changed;
+            let FeedPage { accounts, place: next, more, begins_anew } = changed;
             if begins_anew {
                 tracing::info!(
                     "the accounts tier was restarted or has another database: the session cache is cleared"
@@ -177,13 +178,13 @@ impl CachedAccounts {
     }
 
     fn forget(&self, accounts: &[AccountId]) {
-        let mut heard = self.heard.write();
+        let mut heard = self.feed.write();
         let turn = self.turn.fetch_add(1, Ordering::SeqCst);
         heard.note(accounts, turn);
     }
 
     fn forget_all(&self) {
-        let mut heard = self.heard.write();
+        let mut heard = self.feed.write();
         heard.changes.clear();
         heard.oldest_first.clear();
         heard.floor = self.turn.fetch_add(1, Ordering::SeqCst);
@@ -191,8 +192,8 @@ impl CachedAccounts {
 
     /// Returns a cached session if it is known to be current.
     fn remembered(&self, session: &SessionDigest) -> Option<Arc<SignedIn>> {
-        let Remembered { me, turn, read_at } = self.sessions.get(session)?;
-        let heard = self.heard.read();
+        let CachedSession { me, turn, read_at } = self.sessions.get(session)?;
+        let heard = self.feed.read();
         let is_trusted = heard.is_trusted()
             && read_at.elapsed() < self.kept
             && turn > heard.floor
@@ -219,7 +220,7 @@ impl CachedAccounts {
     /// shared, unless the feed is unavailable or the cache is disabled: then each lookup has a turn of its own, because
     /// a shared one could return the state before the last change.
     fn begin_turn(&self) -> u64 {
-        if self.heard.read().is_trusted() && !self.kept.is_zero() {
+        if self.feed.read().is_trusted() && !self.kept.is_zero() {
             self.turn.load(Ordering::SeqCst)
         } else {
             self.turn.fetch_add(1, Ordering::SeqCst) + 1
@@ -239,14 +240,14 @@ impl CachedAccounts {
                 return Err(Error::internal("unexpected reply to a session lookup"));
             };
             let (answered, me) = (Instant::now(), Arc::new(me));
-            sessions.insert(session, Remembered { me: Arc::clone(&me), turn, read_at });
+            sessions.insert(session, CachedSession { me: Arc::clone(&me), turn, read_at });
             metrics::histogram!("lodge_accounts_cache_write_seconds").record(answered.elapsed());
             Ok(me)
         }
     }
 }
 
-fn remembering(kept: Duration) -> Cache<SessionDigest, Remembered> {
+fn remembering(kept: Duration) -> Cache<SessionDigest, CachedSession> {
     let most = if kept.is_zero() { 0 } else { SESSIONS_MAX };
     Cache::builder().max_capacity(most).time_to_live(kept).build()
 }
@@ -256,18 +257,18 @@ impl Backend for CachedAccounts {
     async fn call(&self, call: Call) -> Result<Reply> {
         match call {
             Call::Who(session) => self.who(session).await,
-            Call::Own { session, wish } => {
+            Call::Own { session, call } => {
                 let changes = !matches!(
-                    wish,
-                    Own::Sessions
-                        | Own::Export
-                        | Own::KeepOrder(Order::List(_))
-                        | Own::Identities
-                        | Own::Depart { .. }
+                    call,
+                    OwnAccountCall::Sessions
+                        | OwnAccountCall::Export
+                        | OwnAccountCall::Moderate(ModerationCommand::List(_))
+                        | OwnAccountCall::Identities
+                        | OwnAccountCall::BeginLink { .. }
                 );
                 let account =
                     self.sessions.get(&session).map(|remembered| remembered.me.account.id);
-                let outcome = self.backend.call(Call::Own { session, wish }).await;
+                let outcome = self.backend.call(Call::Own { session, call }).await;
                 if changes {
                     // In this process at once, whatever the outcome; in others by the feed.
                     self.sessions.invalidate(&session);

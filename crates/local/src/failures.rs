@@ -75,13 +75,13 @@ impl Failures for CountedFailures {
         Ok(())
     }
 
-    fn take_back(&self, name: &str, from: Option<IpAddr>) {
+    fn revert(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
         take_one(self.of_names.get(&name));
         take_one(from.and_then(|from| self.of_addresses.get(&(name, from))));
     }
 
-    async fn forgive(&self, name: &str, from: Option<IpAddr>) {
+    async fn reset(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
         take_one(self.of_names.get(&name));
         if let Some(from) = from {
@@ -167,7 +167,7 @@ mod tests {
         }
         for _ in 0..3 {
             assert!(counted.count("ada", Some(address(1)), at(1)).await.is_err());
-            counted.take_back("ada", Some(address(1)));
+            counted.revert("ada", Some(address(1)));
             counted.count("ada", Some(address(1)), at(1)).await.unwrap();
         }
         assert!(counted.count("ada", Some(address(1)), at(1)).await.is_err());
@@ -180,10 +180,10 @@ mod tests {
             counted.count("ada", Some(address(1)), at(0)).await.unwrap();
         }
         counted.count("ada", Some(address(1)), at(1)).await.unwrap();
-        counted.forgive("ada", Some(address(1))).await;
+        counted.reset("ada", Some(address(1))).await;
         assert_eq!(failures(&counted, "ada", 2, 2).await, PER_ADDRESS_MAX);
         counted.count("ada", Some(address(1)), at(3)).await.unwrap();
-        counted.forgive("ada", Some(address(1))).await;
+        counted.reset("ada", Some(address(1))).await;
         assert!(counted.count("ada", Some(address(2)), at(4)).await.is_err());
     }
 }

@@ -6,9 +6,9 @@ use lodge_domain::Tasks;
 use tokio::runtime::Handle;
 
 /// Continues a write on the runtime on which its caller was dropped.
-pub(super) struct WhereDropped;
+pub(super) struct CurrentRuntime;
 
-impl Tasks for WhereDropped {
+impl Tasks for CurrentRuntime {
     fn spawn(&self, task: BoxFuture<'static, ()>) {
         // Without a runtime no reader of the cache is left.
         if let Ok(runtime) = Handle::try_current() {

@@ -9,12 +9,12 @@ use lodge_domain::{
     rides::{Gate, GateId, GateStore, ResortId},
 };
 
-use super::opened::Opened;
+use super::token_cache::TokenCache;
 
 /// A store of gates with a small cache in front. Unknown gates are not cached.
 pub struct CachedGates {
     store: Arc<dyn GateStore>,
-    opened: Opened<GateId, (Digest, Gate)>,
+    opened: TokenCache<GateId, (Digest, Gate)>,
 }
 
 /// The digest of a token: a renewed gate has a new one, and the old one is no longer valid.
@@ -23,7 +23,7 @@ type Digest = [u8; 32];
 impl CachedGates {
     /// Creates a cache in front of `store`.
     pub fn new(store: Arc<dyn GateStore>) -> Self {
-        Self { store, opened: Opened::new() }
+        Self { store, opened: TokenCache::new() }
     }
 }
 
@@ -48,7 +48,7 @@ impl GateStore for CachedGates {
         let began = self.opened.begin();
         let found = self.store.find(digest).await?;
         if let Some(gate) = &found {
-            self.opened.keep_opened(digest, gate.id, &(digest, gate.clone()), began);
+            self.opened.insert_by_digest(digest, gate.id, &(digest, gate.clone()), began);
         }
         Ok(found)
     }

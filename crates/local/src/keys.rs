@@ -9,18 +9,18 @@ use lodge_domain::{
     keys::{ApiKey, KeyId, KeyStore},
 };
 
-use super::opened::Opened;
+use super::token_cache::TokenCache;
 
 /// A store of API keys with a small cache in front. Unknown keys are not cached.
 pub struct CachedKeys {
     store: Arc<dyn KeyStore>,
-    opened: Opened<KeyId, ApiKey>,
+    opened: TokenCache<KeyId, ApiKey>,
 }
 
 impl CachedKeys {
     /// Creates a cache in front of `store`.
     pub fn new(store: Arc<dyn KeyStore>) -> Self {
-        Self { store, opened: Opened::new() }
+        Self { store, opened: TokenCache::new() }
     }
 }
 
@@ -37,7 +37,7 @@ impl KeyStore for CachedKeys {
         let began = self.opened.begin();
         let found = self.store.find(digest).await?;
         if let Some(key) = &found {
-            self.opened.keep_opened(digest, key.id, key, began);
+            self.opened.insert_by_digest(digest, key.id, key, began);
         }
         Ok(found)
     }

@@ -4,14 +4,14 @@
 mod accounts;
 mod epochs;
 mod failures;
+mod feed_trust;
 mod finish;
-mod flights;
-mod following;
 mod gates;
 mod keys;
 mod links;
-mod opened;
 mod passwords;
+mod single_flight;
+mod token_cache;
 
 pub use self::{
     accounts::CachedAccounts, failures::CountedFailures, gates::CachedGates, keys::CachedKeys,

@@ -7,16 +7,18 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt, Done, Error, Finish, Result, Tasks,
+    Error, IdempotencyKey, Idempotent, Result, RunToCompletion, Tasks,
     links::{
-        Candidate, ChangeFeed, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome,
-        Refusal, Replaced, Short, TakenClick,
+        Candidate, ChangeFeed, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Refusal,
+        Replaced, Short, StoredLinkOutcome, TakenClick,
     },
 };
 use quick_cache::{Weighter, sync::Cache};
 use tokio::sync::Semaphore;
 
-use super::{epochs::Epochs, finish::WhereDropped, flights::Flights, following::Hearing};
+use super::{
+    epochs::Epochs, feed_trust::FeedTrust, finish::CurrentRuntime, single_flight::SingleFlight,
+};
 
 /// Concurrent lookups, and concurrent writes, of the store; one more is refused.
 const LOOKUPS_MAX: usize = 1_024;
@@ -30,7 +32,7 @@ const ENTRY_BYTES: usize = size_of::<Link>() + 250;
 pub struct CachedLinks {
     store: Arc<dyn LinkStore>,
     cache: Arc<Entries>,
-    flights: Flights<Short, Option<Arc<Link>>>,
+    flights: SingleFlight<Short, Option<Arc<Link>>>,
     writes: Arc<Semaphore>,
     tasks: Arc<dyn Tasks>,
     feed: Option<Arc<dyn ChangeFeed>>,
@@ -40,13 +42,13 @@ struct Entries {
     links: Cache<Short, Entry, Weight>,
     epochs: Epochs,
     /// `Some` if other processes write to the store.
-    hearing: Option<Hearing>,
+    feed_trust: Option<FeedTrust>,
 }
 
 #[derive(Clone)]
 struct Entry {
     link: Arc<Link>,
-    /// The expiry by the clock of [`Hearing`].
+    /// The expiry by the clock of [`FeedTrust`].
     until_ms: u64,
 }
 
@@ -69,34 +71,35 @@ impl CachedLinks {
 
     /// Creates a cache for a store to which other processes write; `feed` reports their changes. No entry is cached for
     /// longer than `kept`. Until [`Self::follow`] runs, and while the feed cannot be read, reads go to the store.
-    pub fn among_others(
+    pub fn with_feed(
         store: Arc<dyn LinkStore>,
         capacity_bytes: u64,
         feed: Arc<dyn ChangeFeed>,
         kept: Duration,
     ) -> Self {
-        let hearing = Hearing::new(kept);
+        let hearing = FeedTrust::new(kept);
         Self::with(store, capacity_bytes, Some((feed, hearing)))
     }
 
     fn with(
         store: Arc<dyn LinkStore>,
         capacity_bytes: u64,
-        others: Option<(Arc<dyn ChangeFeed>, Hearing)>,
+        others: Option<(Arc<dyn ChangeFeed>, FeedTrust)>,
     ) -> Self {
         let items = usize::try_from(capacity_bytes).unwrap_or(usize::MAX) / ENTRY_BYTES;
         let links = Cache::with_weighter(items, capacity_bytes, Weight);
         let (feed, hearing) = others.unzip();
-        let cache = Arc::new(Entries { links, epochs: Epochs::new(), hearing });
-        let (flights, writes) = (Flights::new(LOOKUPS_MAX), Arc::new(Semaphore::new(WRITES_MAX)));
-        Self { store, cache, flights, writes, tasks: Arc::new(WhereDropped), feed }
+        let cache = Arc::new(Entries { links, epochs: Epochs::new(), feed_trust: hearing });
+        let (flights, writes) =
+            (SingleFlight::new(LOOKUPS_MAX), Arc::new(Semaphore::new(WRITES_MAX)));
+        Self { store, cache, flights, writes, tasks: Arc::new(CurrentRuntime), feed }
     }
 
     /// Invalidates what other processes change; never returns, or at once if no other process writes.
     pub async fn follow(&self) {
-        if let (Some(feed), Some(hearing)) = (&self.feed, &self.cache.hearing) {
+        if let (Some(feed), Some(hearing)) = (&self.feed, &self.cache.feed_trust) {
             let follow = hearing.follow(&**feed, |short| self.cache.forget(short));
-            tokio::join!(feed.keep(), follow);
+            tokio::join!(feed.run_background(), follow);
         }
     }
 
@@ -107,7 +110,7 @@ impl CachedLinks {
         shorts: Vec<Short>,
         write: impl FnOnce(Arc<dyn LinkStore>) -> F + Send + 'static,
         written: impl Fn(&T) -> Option<Vec<&Link>> + Send + 'static,
-    ) -> Finish<Result<T>>
+    ) -> RunToCompletion<Result<T>>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send,
@@ -128,25 +131,28 @@ impl CachedLinks {
             }
             outcome
         };
-        Finish::new(Arc::clone(&self.tasks), to_its_end)
+        RunToCompletion::new(Arc::clone(&self.tasks), to_its_end)
     }
 }
 
 #[async_trait]
 impl LinkStore for CachedLinks {
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
-        self.store.recall(attempt).await
+    async fn stored_outcome(
+        &self,
+        idempotency: &IdempotencyKey,
+    ) -> Result<Option<StoredLinkOutcome>> {
+        self.store.stored_outcome(idempotency).await
     }
 
     async fn claim(
         &self,
         candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Claim>>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Vec<Claim>>> {
         let shorts = candidates.iter().flatten().flat_map(Candidate::shorts).cloned().collect();
         let write = move |store: Arc<dyn LinkStore>| async move {
-            store.claim(candidates, reserved, attempt).await
+            store.claim(candidates, reserved, idempotency).await
         };
         self.write(shorts, write, |done| {
             of_this_attempt(done).map(|claims| claims.iter().filter_map(created).collect())
@@ -154,10 +160,14 @@ impl LinkStore for CachedLinks {
         .await
     }
 
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+    async fn replace(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Replaced>> {
         let shorts = vec![link.short.clone()];
         let write =
-            move |store: Arc<dyn LinkStore>| async move { store.replace(link, attempt).await };
+            move |store: Arc<dyn LinkStore>| async move { store.replace(link, idempotency).await };
         self.write(shorts, write, |done| of_this_attempt(done).map(|replaced| vec![&replaced.link]))
             .await
     }
@@ -190,10 +200,14 @@ impl LinkStore for CachedLinks {
         Some(self)
     }
 
-    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+    async fn change(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Option<Idempotent<Link>>> {
         let shorts = vec![link.short.clone()];
         let write =
-            move |store: Arc<dyn LinkStore>| async move { store.change(link, attempt).await };
+            move |store: Arc<dyn LinkStore>| async move { store.change(link, idempotency).await };
         // If it is refused, the caller had read an older version, perhaps from this cache.
         self.write(shorts, write, |done: &Option<_>| {
             done.as_ref().and_then(of_this_attempt).map(|link| vec![link])
@@ -219,7 +233,7 @@ impl LinkStore for CachedLinks {
 
 #[async_trait]
 impl LinkCopies for CachedLinks {
-    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+    async fn find_recent(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.cache.get(short.as_str()) {
             Some(link) => Ok(Some(link)),
             None => self.store.find_lately(short).await,
@@ -244,7 +258,7 @@ fn created(claim: &Claim) -> Option<&Link> {
 
 /// Returns the outcome of a first execution. A replayed outcome is ignored: the link may have changed since, or been
 /// written only now.
-fn of_this_attempt<T>(done: &Done<T>) -> Option<&T> {
+fn of_this_attempt<T>(done: &Idempotent<T>) -> Option<&T> {
     (!done.replayed).then_some(&done.outcome)
 }
 
@@ -252,8 +266,8 @@ impl Entries {
     /// Returns an entry that is known to be current.
     fn get(&self, short: &str) -> Option<Arc<Link>> {
         let entry = self.links.get(short)?;
-        let is_current = |hearing: &Hearing| hearing.trusts(entry.until_ms);
-        self.hearing.as_ref().is_none_or(is_current).then_some(entry.link)
+        let is_current = |hearing: &FeedTrust| hearing.is_valid(entry.until_ms);
+        self.feed_trust.as_ref().is_none_or(is_current).then_some(entry.link)
     }
 
     /// Returns a possibly stale copy from this cache or the store's own copies.
@@ -270,7 +284,7 @@ impl Entries {
 
     /// Returns a possibly stale entry, for use while the store is unavailable.
     fn stale(&self, short: &Short) -> Option<Arc<Link>> {
-        self.hearing.as_ref().and_then(|_| self.links.get(short)).map(|entry| entry.link)
+        self.feed_trust.as_ref().and_then(|_| self.links.get(short)).map(|entry| entry.link)
     }
 
     fn note(&self, short: Short) -> Noted {
@@ -315,7 +329,7 @@ impl Entries {
             return self.remove(&link.short);
         }
         let spread = link.id.0.as_u64_pair().1;
-        let until_ms = self.hearing.as_ref().map_or(0, |hearing| hearing.kept_until_ms(spread));
+        let until_ms = self.feed_trust.as_ref().map_or(0, |hearing| hearing.kept_until_ms(spread));
         self.links.insert(link.short.clone(), Entry { link, until_ms });
     }
 

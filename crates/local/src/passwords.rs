@@ -16,7 +16,7 @@ use argon2_rust::{
 use async_trait::async_trait;
 use lodge_domain::{
     Error, Result,
-    passwords::{LANES, MEMORY_KIB, PASSES, Password, PasswordHash, Passwords},
+    passwords::{LANES, MEMORY_KIB, PASSES, Password, PasswordHash, PasswordHasher},
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -94,7 +94,7 @@ impl Argon2Pool {
 }
 
 #[async_trait]
-impl Passwords for Argon2Pool {
+impl PasswordHasher for Argon2Pool {
     async fn hash(&self, password: Password) -> Result<PasswordHash> {
         self.run(move |hasher| hash(hasher, &password)).await
     }

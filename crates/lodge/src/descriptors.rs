@@ -11,13 +11,13 @@ pub(crate) fn connections_max(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let open_max = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let room = usize::try_from(open_max.saturating_sub(RESERVED).max(1)).unwrap_or(usize::MAX);
-    if room < wanted {
+    let available = usize::try_from(open_max.saturating_sub(RESERVED).max(1)).unwrap_or(usize::MAX);
+    if available < wanted {
         tracing::warn!(
             open_max,
-            connections_max = room,
+            connections_max = available,
             "http.connections_max is lowered to fit the limit of open files; raise LimitNOFILE (ulimit -n)"
         );
     }
-    room.min(wanted)
+    available.min(wanted)
 }

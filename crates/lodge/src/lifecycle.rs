@@ -5,8 +5,8 @@ use std::{net::SocketAddr, sync::Arc};
 use anyhow::{Context, Result};
 use lodge_domain::accounts::Backend;
 use lodge_web::{
-    Front,
-    edge::{lanes::Lanes, server},
+    HttpService,
+    edge::{server, threads::ConnectionThreads},
 };
 use lodge_wire::ServerOptions;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -21,17 +21,17 @@ use crate::{
     admin,
     config::{Config, Role},
     jobs::{self, Jobs},
-    ops::Ops,
+    ops::OpsService,
     wiring::{self, Services},
 };
 
 /// The exit code after a second signal, as a shell gives it for Ctrl-C.
-const STOPPED_AT_ONCE: i32 = 130;
+const FORCED_STOP_EXIT_CODE: i32 = 130;
 
 /// Serves until SIGTERM or SIGINT, then drains running requests, flushes pending clicks and closes the engines.
 pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<()> {
     // Registered first: a supervisor may send a signal as soon as it reads "ready".
-    let mut ends = Ends::listen()?;
+    let mut ends = StopSignals::listen()?;
     let hangups = signal(SignalKind::hangup())?;
     let services = Arc::new(wiring::services(&config).await?);
     // Bound before the listeners: `lodge admin` may connect as soon as the server is reachable.
@@ -39,7 +39,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let is_web = config.roles.contains(&Role::Web);
     let public = is_web.then(|| bind(config.http.listen)).transpose()?;
     let address = public.as_ref().map(TcpListener::local_addr).transpose()?;
-    let wire = listen_for_web(&config, &services)?;
+    let wire = bind_web_tier(&config, &services)?;
     let wire_address = wire.as_ref().map(|wire| wire.0.local_addr()).transpose()?;
     let ops = bind(config.ops.listen)?;
     let ops_address = ops.local_addr()?;
@@ -47,11 +47,15 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let (stop, stop_ops) = (CancellationToken::new(), CancellationToken::new());
     let tasks = TaskTracker::new();
     let limits = wiring::connection_limits(&config);
-    let ops_site =
-        Ops::new(metrics.clone(), services.engines.clone(), services.rides.clone(), stop.clone());
+    let ops_site = OpsService::new(
+        metrics.clone(),
+        services.engines.clone(),
+        services.rides.clone(),
+        stop.clone(),
+    );
     let server =
         public.map(|public| serve_public(public, &config, &services, &stop)).transpose()?;
-    tasks.spawn(server::serve(ops, ops_site, limits, Lanes::here(), stop_ops.clone()));
+    tasks.spawn(server::serve(ops, ops_site, limits, ConnectionThreads::here(), stop_ops.clone()));
     if let Some((listener, backend, options)) = wire {
         tasks.spawn(lodge_wire::serve(listener, backend, options, stop.clone()));
     }
@@ -61,7 +65,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let jobs = jobs::all(&config, &services, metrics, hangups);
     let jobs = Jobs::start(jobs, &stop, &stop_ops);
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
-    let accounts = where_accounts_are(&config, wire_address);
+    let accounts = accounts_location(&config, wire_address);
     tracing::info!(address, accounts, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
 
     tokio::select! {
@@ -86,7 +90,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
         done = orderly => done?,
         () = ends.next() => {
             tracing::warn!("stopped immediately; clicks of the last second may be lost");
-            std::process::exit(STOPPED_AT_ONCE);
+            std::process::exit(FORCED_STOP_EXIT_CODE);
         }
     }
     tracing::info!("stopped");
@@ -95,11 +99,11 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
 
 /// Returns where accounts are served, for the log: the address of this process's listener for the web tier, `here`
 /// without such a listener, the addresses of the accounts tier, or `none`.
-fn where_accounts_are(config: &Config, listener: Option<SocketAddr>) -> String {
+fn accounts_location(config: &Config, listener: Option<SocketAddr>) -> String {
     match listener {
         Some(address) => address.to_string(),
-        None if config.keeps_accounts() => "here".to_owned(),
-        None if config.answers_for_accounts() => config.accounts.servers.join(","),
+        None if config.stores_accounts() => "here".to_owned(),
+        None if config.serves_accounts() => config.accounts.servers.join(","),
         None => "none".to_owned(),
     }
 }
@@ -112,18 +116,18 @@ fn serve_public(
     stop: &CancellationToken,
 ) -> Result<JoinHandle<()>> {
     let (front, limits) = (
-        Front::new(wiring::site(config, services), wiring::apps(config, services)),
+        HttpService::new(wiring::site(config, services), wiring::apps(config, services)),
         wiring::connection_limits(config),
     );
-    let lanes = Lanes::start().context("cannot start a thread")?;
+    let lanes = ConnectionThreads::start().context("cannot start a thread")?;
     Ok(tokio::spawn(server::serve(listener, front, limits, lanes, stop.clone())))
 }
 
 /// The listener for the web tier, its backend and its limits.
-type ForWeb = (TcpListener, Arc<dyn Backend>, ServerOptions);
+type WebTierListener = (TcpListener, Arc<dyn Backend>, ServerOptions);
 
 /// Binds the listener for the web tier, if this process is an accounts tier for other processes.
-fn listen_for_web(config: &Config, services: &Services) -> Result<Option<ForWeb>> {
+fn bind_web_tier(config: &Config, services: &Services) -> Result<Option<WebTierListener>> {
     let (Some(accounts), Some(options)) = (&services.accounts, wiring::tiers::server(config)?)
     else {
         return Ok(None);
@@ -136,12 +140,12 @@ fn bind(address: SocketAddr) -> Result<TcpListener> {
 }
 
 /// The signals that stop a server: SIGTERM and SIGINT.
-struct Ends {
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl Ends {
+impl StopSignals {
     fn listen() -> Result<Self> {
         let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
         Ok(Self { terminate: signal(terminate)?, interrupt: signal(interrupt)? })

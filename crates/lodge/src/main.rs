@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Command::DecodePicture => Ok(lodge_pictures::decode_here()),
     };
     done.unwrap_or_else(|error| {
-        commands::out::complain!("lodge: {error:#}");
+        commands::out::errln!("lodge: {error:#}");
         commands::exit_code(&error)
     })
 }

@@ -12,7 +12,7 @@ use axum::{
 use http::StatusCode;
 use hyper::body::Incoming;
 use lodge_domain::rides::Rides;
-use lodge_web::edge::server::Answer;
+use lodge_web::edge::server::ConnectionHandler;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The service behind the ops listener.
 #[derive(Clone)]
-pub(crate) struct Ops(Router);
+pub(crate) struct OpsService(Router);
 
 struct Inner {
     metrics: PrometheusHandle,
@@ -38,13 +38,13 @@ struct Inner {
 impl Inner {
     fn render(&self) -> String {
         if let Some(rides) = &self.rides {
-            telemetry::count_rides(&rides.progress());
+            telemetry::export_ride_counts(&rides.progress());
         }
         self.metrics.render()
     }
 }
 
-impl Ops {
+impl OpsService {
     /// Serves `metrics` and the counters of `rides`. Ready while `engines` respond and `stopping` is not cancelled.
     pub(crate) fn new(
         metrics: PrometheusHandle,
@@ -61,7 +61,7 @@ impl Ops {
     }
 }
 
-impl Answer for Ops {
+impl ConnectionHandler for OpsService {
     async fn answer(&self, _peer: SocketAddr, request: Request<Incoming>) -> Response {
         match self.0.clone().oneshot(request.map(Body::new)).await {
             Ok(response) => response,

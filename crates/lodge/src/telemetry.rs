@@ -3,19 +3,19 @@
 use std::{io::IsTerminal, time::Duration};
 
 use anyhow::{Context, Result};
-use lodge_domain::rides::Progress;
+use lodge_domain::rides::ProcessTotals;
 use lodge_web::edge::instruments;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Log, LogFormat};
+use crate::config::{LogConfig, LogFormat};
 
 /// The interval at which histogram samples are folded into buckets between scrapes.
 pub(crate) const UPKEEP: Duration = Duration::from_secs(1);
 
 /// Histogram buckets for deliberate waiting in a queue: upper bounds in seconds.
-const WAITING_BUCKETS: [f64; 16] =
+const DRAIN_LAG_BUCKETS: [f64; 16] =
     [0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0];
 
 /// Log lines waiting to be written. Further lines are dropped, so that a slow terminal or disk slows
@@ -24,11 +24,11 @@ const LINES_WAITING_MAX: usize = 8_192;
 
 /// Log levels of drivers, which `log.filter` can override: the Cassandra driver logs every connection,
 /// and warns about the short heartbeat interval that detects a hung node.
-const DRIVERS: &str = "scylla=warn,scylla::client::session_builder=error";
+const DRIVER_LOG_LEVELS: &str = "scylla=warn,scylla::client::session_builder=error";
 
 /// Starts logging to standard error. Dropping the guard writes the waiting lines.
-pub(crate) fn start_logs(log: &Log) -> Result<WorkerGuard> {
-    let filter = EnvFilter::try_new(format!("{DRIVERS},{}", log.filter));
+pub(crate) fn start_logs(log: &LogConfig) -> Result<WorkerGuard> {
+    let filter = EnvFilter::try_new(format!("{DRIVER_LOG_LEVELS},{}", log.filter));
     let filter =
         filter.with_context(|| format!("log.filter cannot be parsed: {:?}", log.filter))?;
     let (writer, guard) = NonBlockingBuilder::default()
@@ -56,7 +56,7 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
         )?
         .set_buckets_for_metric(
             Matcher::Full("lodge_links_drain_lag_seconds".to_owned()),
-            &WAITING_BUCKETS,
+            &DRAIN_LAG_BUCKETS,
         )?;
     let recorder = builder.build_recorder();
     let handle = recorder.handle();
@@ -99,15 +99,15 @@ fn describe() {
     for (latency, what) in LATENCIES {
         metrics::describe_histogram!(latency, metrics::Unit::Seconds, what);
     }
-    count_rides(&Progress::default());
+    export_ride_counts(&ProcessTotals::default());
 }
 
 /// Counter of ride events, labelled with `outcome`.
 const RIDE_EVENTS: &str = "lodge_rides_events_total";
 
 /// Exports the ride event counts since the process started.
-pub(crate) fn count_rides(progress: &Progress) {
-    let &Progress { stored, duplicates, refused, .. } = progress;
+pub(crate) fn export_ride_counts(progress: &ProcessTotals) {
+    let &ProcessTotals { stored, duplicates, refused, .. } = progress;
     for (outcome, events) in [("stored", stored), ("duplicate", duplicates), ("refused", refused)] {
         metrics::counter!(RIDE_EVENTS, "outcome" => outcome).absolute(events);
     }

@@ -9,21 +9,21 @@ use lodge_domain::{Error, Result};
 use openidconnect::{IssuerUrl, core::CoreProviderMetadata};
 use tokio::{sync::Mutex, time::timeout};
 
-use crate::{said, web::Web};
+use crate::{log_text, web::HttpClient};
 
 /// How long metadata is cached; a revoked key is trusted no longer than that.
 const LIFETIME: Duration = Duration::from_mins(10);
 
 /// The timeout of a discovery: shorter than a caller's deadline, so that all waiting callers get its outcome.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long callers fail at once after a failed discovery, so that waiting callers do not time out one after the other.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Fetches a provider's metadata on demand, one request at a time, and caches it.
 pub(crate) struct Discovery {
     issuer: IssuerUrl,
-    web: Web,
+    web: HttpClient,
     known: Mutex<Known>,
 }
 
@@ -35,7 +35,7 @@ struct Known {
 
 impl Discovery {
     /// Creates a cache for this issuer without a request.
-    pub(crate) fn new(issuer: IssuerUrl, web: Web) -> Self {
+    pub(crate) fn new(issuer: IssuerUrl, web: HttpClient) -> Self {
         Self { issuer, web, known: Mutex::default() }
     }
 
@@ -64,13 +64,13 @@ impl Discovery {
         {
             return Ok(Arc::clone(latest));
         }
-        if known.failed_at.is_some_and(|at| at.elapsed() < PAUSE) {
+        if known.failed_at.is_some_and(|at| at.elapsed() < RETRY_DELAY) {
             return Err(Error::unavailable("discovery of the provider failed a moment ago"));
         }
         // The caller may be cancelled during the request; for the next one it has failed then.
         known.failed_at = Some(Instant::now());
         let late = |_| Err(Error::unavailable("the provider did not answer discovery in time"));
-        match timeout(PATIENCE, self.ask()).await.unwrap_or_else(late) {
+        match timeout(DISCOVERY_TIMEOUT, self.ask()).await.unwrap_or_else(late) {
             Ok(found) => {
                 let found = Arc::new(found);
                 *known =
@@ -85,9 +85,9 @@ impl Discovery {
     }
 
     async fn ask(&self) -> Result<CoreProviderMetadata> {
-        let http = |request| self.web.clone().ask(request);
+        let http = |request| self.web.clone().send(request);
         let found = CoreProviderMetadata::discover_async(self.issuer.clone(), &http).await;
-        let found = found.map_err(|error| Error::unavailable(said::chain(&error)))?;
+        let found = found.map_err(|error| Error::unavailable(log_text::chain(&error)))?;
         if !self.web.allows(found.authorization_endpoint().url()) {
             return Err(Error::unavailable("the provider's authorization_endpoint has no TLS"));
         }
@@ -124,7 +124,7 @@ mod tests {
         };
         let url = answering(description).await;
         let issuer = url.as_str().trim_end_matches('/').to_owned();
-        let web = Web::new().unwrap().of(&url);
+        let web = HttpClient::new().unwrap().of(&url);
         Discovery::new(IssuerUrl::new(issuer).unwrap(), web).get().await
     }
 
@@ -138,12 +138,12 @@ mod tests {
 
     #[tokio::test]
     async fn after_an_abandoned_discovery_the_next_one_fails_at_once() {
-        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let issuer = format!("http://{}", silent.local_addr().unwrap());
-        let web = Web::new().unwrap().of(&Url::parse(&issuer).unwrap());
+        let unresponsive = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", unresponsive.local_addr().unwrap());
+        let web = HttpClient::new().unwrap().of(&Url::parse(&issuer).unwrap());
         let discovery = Discovery::new(IssuerUrl::new(issuer).unwrap(), web);
         let asked = async {
-            let (mut stream, _) = silent.accept().await.unwrap();
+            let (mut stream, _) = unresponsive.accept().await.unwrap();
             stream.read_exact(&mut [0; 4]).await.unwrap();
         };
         tokio::select! {
@@ -152,6 +152,6 @@ mod tests {
         }
         let began = Instant::now();
         assert!(matches!(discovery.get().await, Err(Error::Unavailable { .. })));
-        assert!(began.elapsed() < PAUSE, "at once");
+        assert!(began.elapsed() < RETRY_DELAY, "at once");
     }
 }

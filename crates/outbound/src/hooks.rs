@@ -22,7 +22,7 @@ use hyper_util::{
 };
 use lodge_domain::{
     Error, Result,
-    board::{Deliver, Delivered, Delivery, HookUrl},
+    board::{Deliver, Delivery, DeliveryOutcome, HookUrl},
 };
 use rustls::RootCertStore;
 use tokio::{
@@ -34,22 +34,22 @@ use url::{Host, Url};
 
 use crate::{
     addresses::is_public,
-    said,
+    log_text,
     web::{self, USER_AGENT},
 };
 
 /// The timeout of a delivery, from the DNS lookup to the last byte that is read of the response.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The timeout of connecting.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The most bytes that are read of a response, head and body, so that its connection can be reused.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 const BODY_BYTES_MAX: usize = 4 * 1024;
 
 /// How long an idle connection is kept for the next event.
-const IDLE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -70,10 +70,10 @@ pub struct HookSender {
 
 fn client(roots: RootCertStore, private_allowed: bool) -> Result<HookClient> {
     let tcp = HttpConnector::new_with_resolver(Resolver { private_allowed });
-    let connector = web::connector(tcp, roots, CONNECT_PATIENCE)?;
+    let connector = web::connector(tcp, roots, CONNECT_TIMEOUT)?;
     Ok(Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(1)
         .http1_max_buf_size(HEAD_BYTES_MAX)
         .build(connector))
@@ -119,12 +119,12 @@ impl HookSender {
             .header(SIGNATURE, delivery.signature)
             .body(Full::from(delivery.body))
             .map_err(|error| error.to_string())?;
-        let client = self.client().await.map_err(|error| said::chain(&error))?;
-        let deadline = Deadline::now() + PATIENCE;
+        let client = self.client().await.map_err(|error| log_text::chain(&error))?;
+        let deadline = Deadline::now() + DELIVERY_TIMEOUT;
         let (head, body) = match timeout_at(deadline, client.request(request)).await {
             Ok(Ok(response)) => response.into_parts(),
-            Ok(Err(error)) => return Err(said::chain(&error)),
-            Err(_) => return Err(format!("no answer within {} s", PATIENCE.as_secs())),
+            Ok(Err(error)) => return Err(log_text::chain(&error)),
+            Err(_) => return Err(format!("no answer within {} s", DELIVERY_TIMEOUT.as_secs())),
         };
         // The body is ignored, and so is an error in it.
         let _ = timeout_at(deadline, Limited::new(body, BODY_BYTES_MAX).collect()).await;
@@ -142,17 +142,19 @@ impl Deliver for HookSender {
         Ok(())
     }
 
-    async fn deliver(&self, delivery: Delivery) -> Delivered {
+    async fn deliver(&self, delivery: Delivery) -> DeliveryOutcome {
         let (began, hook, id) = (Instant::now(), delivery.hook.0, delivery.id.clone());
         let (outcome, delivered) = match self.answer(delivery).await {
-            Ok(status) if status.is_success() => ("taken", Delivered::Taken),
-            Ok(StatusCode::GONE) => ("unwanted", Delivered::Unwanted),
-            Ok(status) => ("failed", Delivered::Failed(format!("the receiver answered {status}"))),
-            Err(why) => ("failed", Delivered::Failed(why)),
+            Ok(status) if status.is_success() => ("taken", DeliveryOutcome::Taken),
+            Ok(StatusCode::GONE) => ("unwanted", DeliveryOutcome::Unwanted),
+            Ok(status) => {
+                ("failed", DeliveryOutcome::Failed(format!("the receiver answered {status}")))
+            }
+            Err(why) => ("failed", DeliveryOutcome::Failed(why)),
         };
         metrics::histogram!("lodge_board_hook_seconds", "outcome" => outcome)
             .record(began.elapsed());
-        if let Delivered::Failed(why) = &delivered {
+        if let DeliveryOutcome::Failed(why) = &delivered {
             tracing::warn!(hook, id, why, "a webhook delivery failed; the event is sent again");
         }
         delivered
@@ -249,7 +251,7 @@ mod tests {
     }
 
     /// The outcome of a delivery that gets this response.
-    async fn answered(answer: impl Into<Vec<u8>>) -> Delivered {
+    async fn answered(answer: impl Into<Vec<u8>>) -> DeliveryOutcome {
         let answer = answer.into();
         let (url, _receiver) = receiver(async move |mut stream: TcpStream| {
             request(&mut stream).await;
@@ -270,7 +272,7 @@ mod tests {
         .await;
         let delivery = delivery(&url);
         let taken = HookSender::new(true).deliver(delivery.clone()).await;
-        assert_eq!(taken, Delivered::Taken);
+        assert_eq!(taken, DeliveryOutcome::Taken);
         let got = got.await.unwrap();
         let (head, body) = got.split_once("\r\n\r\n").unwrap();
         assert_eq!(body.as_bytes(), delivery.body);
@@ -290,17 +292,17 @@ mod tests {
     #[tokio::test]
     async fn only_a_2xx_status_is_success() {
         for status in ["200 OK", "204 No Content", "299 Fine"] {
-            assert_eq!(answered(answer(status, "")).await, Delivered::Taken, "{status}");
+            assert_eq!(answered(answer(status, "")).await, DeliveryOutcome::Taken, "{status}");
         }
-        assert_eq!(answered(answer("410 Gone", "")).await, Delivered::Unwanted);
+        assert_eq!(answered(answer("410 Gone", "")).await, DeliveryOutcome::Unwanted);
         for status in
             ["302 Found", "404 Not Found", "429 Too Many Requests", "500 Internal Server Error"]
         {
-            let failed = Delivered::Failed(format!("the receiver answered {status}"));
+            let failed = DeliveryOutcome::Failed(format!("the receiver answered {status}"));
             assert_eq!(answered(answer(status, "")).await, failed);
         }
         for broken in ["", "HTTP/1.1 2", "what?\r\n\r\n"] {
-            assert!(matches!(answered(broken).await, Delivered::Failed(_)), "{broken:?}");
+            assert!(matches!(answered(broken).await, DeliveryOutcome::Failed(_)), "{broken:?}");
         }
     }
 
@@ -309,7 +311,7 @@ mod tests {
         let elsewhere = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let to = elsewhere.local_addr().unwrap();
         let redirect = answer(&format!("307 Temporary Redirect\r\nLocation: http://{to}/"), "");
-        assert!(matches!(answered(redirect).await, Delivered::Failed(_)));
+        assert!(matches!(answered(redirect).await, DeliveryOutcome::Failed(_)));
         assert!(
             timeout(Duration::ZERO, elsewhere.accept()).await.is_err(),
             "a connection was made"
@@ -329,11 +331,11 @@ mod tests {
         })
         .await;
         let sender = HookSender::new(true);
-        assert_eq!(sender.deliver(delivery(&url)).await, Delivered::Taken);
+        assert_eq!(sender.deliver(delivery(&url)).await, DeliveryOutcome::Taken);
         // Beside what is read, the kernel buffers some.
         assert!(cut_off.await.unwrap() < 32 << 20);
         let long = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(2 * HEAD_BYTES_MAX));
-        assert!(matches!(answered(long).await, Delivered::Failed(_)));
+        assert!(matches!(answered(long).await, DeliveryOutcome::Failed(_)));
     }
 
     #[tokio::test]
@@ -347,7 +349,7 @@ mod tests {
             localhost LOCALHOST localhost. a.localhost";
         for host in hosts.split_whitespace() {
             let url = format!("http://{host}:{port}/{{}}");
-            let Delivered::Failed(why) = sender.deliver(delivery(&url)).await else {
+            let DeliveryOutcome::Failed(why) = sender.deliver(delivery(&url)).await else {
                 panic!("{host} was sent something")
             };
             assert!(why.contains(NOT_PUBLIC), "{host}: {why}");
@@ -371,9 +373,12 @@ mod tests {
             let sender = HookSender { client, private_allowed: true };
             sender.deliver(delivery(&format!("https://{host}:{port}/"))).await
         };
-        assert_eq!(sent(roots.clone(), "127.0.0.1").await, Delivered::Taken);
-        assert!(matches!(sent(roots, "localhost").await, Delivered::Failed(_)), "another name");
-        let nobody = sent(RootCertStore::empty(), "127.0.0.1").await;
-        assert!(matches!(nobody, Delivered::Failed(_)), "no authority");
+        assert_eq!(sent(roots.clone(), "127.0.0.1").await, DeliveryOutcome::Taken);
+        assert!(
+            matches!(sent(roots, "localhost").await, DeliveryOutcome::Failed(_)),
+            "another name"
+        );
+        let untrusted = sent(RootCertStore::empty(), "127.0.0.1").await;
+        assert!(matches!(untrusted, DeliveryOutcome::Failed(_)), "no authority");
     }
 }

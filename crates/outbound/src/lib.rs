@@ -6,16 +6,16 @@
 mod addresses;
 mod discovery;
 mod hooks;
+mod log_text;
+mod oauth;
 mod open_id;
-mod plain;
 mod providers;
-mod said;
 mod token;
 mod web;
 
 pub use crate::{
     hooks::HookSender,
-    plain::{Fields, PlainEndpoints},
-    providers::{AskedProviders, ProviderOptions},
-    web::{is_on_this_machine, may_be_asked, may_be_asked_of},
+    oauth::{OAuthEndpoints, UserinfoFields},
+    providers::{HttpProviders, ProviderOptions},
+    web::{is_allowed_endpoint, is_allowed_provider_url, is_on_this_machine},
 };

@@ -2,7 +2,7 @@
 
 use lodge_domain::{
     Error, Result,
-    accounts::{Exchange, Flow, Identified, Identity},
+    accounts::{AuthorizationSecrets, CodeExchange, Identity, ProviderUser},
 };
 use openidconnect::{
     AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
@@ -16,14 +16,14 @@ use openidconnect::{
 
 use crate::{
     discovery::Discovery,
-    said,
-    token::{self, NOTHING_PROVED},
-    web::Web,
+    log_text,
+    token::{self, SIGN_IN_NOT_CONFIRMED},
+    web::HttpClient,
 };
 
 /// The accepted signature algorithms: those with a private key of the provider. Algorithms with a shared secret and
 /// `none` are refused.
-const BELIEVED: [CoreJwsSigningAlgorithm; 9] = [
+const ACCEPTED_ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
@@ -45,22 +45,22 @@ type Client = CoreClient<
 >;
 
 /// A provider with `OpenID` Connect.
-pub(crate) struct OpenId {
+pub(crate) struct OpenIdProvider {
     issuer: IssuerUrl,
     client_id: ClientId,
     client_secret: Option<ClientSecret>,
     scopes: Vec<Scope>,
     discovery: Discovery,
-    web: Web,
+    web: HttpClient,
 }
 
-impl OpenId {
+impl OpenIdProvider {
     /// The provider of this issuer; `scopes` are those in addition to `openid`.
     pub(crate) fn new(
         issuer: IssuerUrl,
         client: (ClientId, Option<ClientSecret>),
         scopes: Vec<Scope>,
-        web: Web,
+        web: HttpClient,
     ) -> Self {
         let (client_id, client_secret) = client;
         let discovery = Discovery::new(issuer.clone(), web.clone());
@@ -71,7 +71,7 @@ impl OpenId {
     pub(crate) async fn authorization_url(
         &self,
         redirect_uri: RedirectUrl,
-        flow: &Flow,
+        flow: &AuthorizationSecrets,
     ) -> Result<String> {
         let metadata = self.discovery.get().await?;
         let client = self.client(&metadata, redirect_uri);
@@ -90,10 +90,10 @@ impl OpenId {
     pub(crate) async fn identify(
         &self,
         redirect_uri: RedirectUrl,
-        exchange: &Exchange,
-    ) -> Result<Identified> {
+        exchange: &CodeExchange,
+    ) -> Result<ProviderUser> {
         if exchange.issuer.as_ref().is_some_and(|issuer| *issuer != *self.issuer) {
-            return Err(NOTHING_PROVED);
+            return Err(SIGN_IN_NOT_CONFIRMED);
         }
         let metadata = self.discovery.get().await?;
         let client = self.client(&metadata, redirect_uri.clone());
@@ -109,23 +109,23 @@ impl OpenId {
             verified = verify(&self.client(&metadata, redirect_uri), &token, &nonce);
         }
         let claims = verified.map_err(|error| {
-            let (issuer, why) = (self.issuer.as_str(), said::chain(&error));
+            let (issuer, why) = (self.issuer.as_str(), log_text::chain(&error));
             tracing::warn!(issuer, why, "an id token is invalid");
-            NOTHING_PROVED
+            SIGN_IN_NOT_CONFIRMED
         })?;
         let identity = Identity::new(self.issuer.to_string(), claims.subject().to_string())?;
-        Ok(Identified { identity, called: called(&claims) })
+        Ok(ProviderUser { identity, called: called(&claims) })
     }
 
     /// Exchanges a code for an id token.
-    async fn exchange(&self, client: &Client, exchange: &Exchange) -> Result<CoreIdToken> {
+    async fn exchange(&self, client: &Client, exchange: &CodeExchange) -> Result<CoreIdToken> {
         let code = AuthorizationCode::new(exchange.code.clone());
         let verifier = PkceCodeVerifier::new(exchange.flow.verifier.clone());
         let http = |request| token::ask(self.web.clone(), request);
         let request = client.exchange_code(code).map_err(Error::unavailable)?;
         let response = request.set_pkce_verifier(verifier).request_async(&http).await;
         let response = response.map_err(|error| token::refused(self.issuer.as_str(), error))?;
-        response.id_token().cloned().ok_or(NOTHING_PROVED)
+        response.id_token().cloned().ok_or(SIGN_IN_NOT_CONFIRMED)
     }
 
     fn client(&self, metadata: &CoreProviderMetadata, redirect_uri: RedirectUrl) -> Client {
@@ -151,7 +151,7 @@ fn verify(
     token: &CoreIdToken,
     nonce: &Nonce,
 ) -> Result<CoreIdTokenClaims, ClaimsVerificationError> {
-    token.claims(&client.id_token_verifier().set_allowed_algs(BELIEVED), nonce).cloned()
+    token.claims(&client.id_token_verifier().set_allowed_algs(ACCEPTED_ALGORITHMS), nonce).cloned()
 }
 
 /// The suggested name of the account's owner.

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use lodge_domain::{
     Error, Result,
-    accounts::{Exchange, Flow, Identified, NO_PROVIDER, Provider, ProviderName, Providers},
+    accounts::{
+        AuthorizationSecrets, CodeExchange, NO_PROVIDER, Provider, ProviderName, ProviderUser,
+        Providers,
+    },
 };
 use oauth2::{ClientId, ClientSecret, RedirectUrl, Scope};
 use openidconnect::IssuerUrl;
@@ -13,13 +16,13 @@ use tokio::{sync::Semaphore, time::timeout};
 use url::Url;
 
 use crate::{
-    open_id::OpenId,
-    plain::{Plain, PlainEndpoints},
-    web::Web,
+    oauth::{OAuthEndpoints, OAuthProvider},
+    open_id::OpenIdProvider,
+    web::HttpClient,
 };
 
 /// The timeout of a call to a provider, whatever requests it takes.
-const PATIENCE: Duration = Duration::from_secs(8);
+const CALL_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The most concurrent calls to one provider; further calls fail at once.
 const WAITING_MAX: usize = 16;
@@ -38,33 +41,33 @@ pub struct ProviderOptions {
     /// The scopes to request.
     pub scopes: Vec<String>,
     /// The endpoints of a plain OAuth 2 provider; `None` for `OpenID` Connect discovery.
-    pub endpoints: Option<PlainEndpoints>,
+    pub endpoints: Option<OAuthEndpoints>,
 }
 
 /// Calls providers by their protocols.
-pub struct AskedProviders {
+pub struct HttpProviders {
     shown: Vec<Provider>,
-    asked: Vec<Asked>,
+    asked: Vec<ProviderClient>,
     places: Semaphore,
 }
 
-struct Asked {
-    way: Way,
+struct ProviderClient {
+    way: ProviderProtocol,
     places: Semaphore,
 }
 
-enum Way {
-    OpenId(Box<OpenId>),
-    Plain(Box<Plain>),
+enum ProviderProtocol {
+    OpenId(Box<OpenIdProvider>),
+    Plain(Box<OAuthProvider>),
 }
 
-impl AskedProviders {
+impl HttpProviders {
     /// Creates the clients without a request, so that no provider need be reachable at the start.
     pub fn new(providers: Vec<ProviderOptions>) -> Result<Self> {
-        Self::over(&Web::new()?, providers)
+        Self::over(&HttpClient::new()?, providers)
     }
 
-    fn over(web: &Web, providers: Vec<ProviderOptions>) -> Result<Self> {
+    fn over(web: &HttpClient, providers: Vec<ProviderOptions>) -> Result<Self> {
         let over_tls = |options: &ProviderOptions| options.provider.issuer.starts_with("https:");
         if !web.has_roots() && providers.iter().any(over_tls) {
             return Err(Error::internal(
@@ -77,15 +80,15 @@ impl AskedProviders {
         Ok(Self { shown, asked: asked.collect::<Result<_>>()?, places })
     }
 
-    fn find(&self, name: &ProviderName) -> Result<&Asked> {
+    fn find(&self, name: &ProviderName) -> Result<&ProviderClient> {
         let place = self.shown.iter().position(|provider| provider.name == *name);
         place.and_then(|place| self.asked.get(place)).ok_or(NO_PROVIDER)
     }
 
     /// Runs a call under the timeout and the limits of concurrent calls.
-    async fn within_bounds<T>(
+    async fn with_limits<T>(
         &self,
-        asked: &Asked,
+        asked: &ProviderClient,
         name: &ProviderName,
         answer: impl Future<Output = Result<T>>,
     ) -> Result<T> {
@@ -96,7 +99,7 @@ impl AskedProviders {
             return Err(Error::unavailable("too many sign-ins wait for providers"));
         };
         let began = Instant::now();
-        let answer = timeout(PATIENCE, answer)
+        let answer = timeout(CALL_TIMEOUT, answer)
             .await
             .unwrap_or_else(|_| Err(Error::unavailable("the provider did not answer in time")));
         metrics::histogram!("lodge_accounts_provider_seconds",
@@ -116,7 +119,7 @@ fn outcome<T>(answer: &Result<T>) -> &'static str {
     }
 }
 
-fn asked(options: ProviderOptions, web: &Web) -> Result<Asked> {
+fn asked(options: ProviderOptions, web: &HttpClient) -> Result<ProviderClient> {
     let ProviderOptions { provider, client_id, client_secret, scopes, endpoints } = options;
     let issuer = provider.issuer;
     let web = web.of(&Url::parse(&issuer).map_err(Error::internal)?);
@@ -127,18 +130,20 @@ fn asked(options: ProviderOptions, web: &Web) -> Result<Asked> {
             // The crate `openidconnect` adds it.
             let scopes = scopes.into_iter().filter(|scope| scope != "openid");
             let scopes = scopes.map(Scope::new).collect();
-            Way::OpenId(Box::new(OpenId::new(issuer, client, scopes, web)))
+            ProviderProtocol::OpenId(Box::new(OpenIdProvider::new(issuer, client, scopes, web)))
         }
         Some(endpoints) => {
             let scopes = scopes.into_iter().map(Scope::new).collect();
-            Way::Plain(Box::new(Plain::new(issuer, client, scopes, endpoints, web)?))
+            ProviderProtocol::Plain(Box::new(OAuthProvider::new(
+                issuer, client, scopes, endpoints, web,
+            )?))
         }
     };
-    Ok(Asked { way, places: Semaphore::new(WAITING_MAX) })
+    Ok(ProviderClient { way, places: Semaphore::new(WAITING_MAX) })
 }
 
 #[async_trait]
-impl Providers for AskedProviders {
+impl Providers for HttpProviders {
     fn list(&self) -> &[Provider] {
         &self.shown
     }
@@ -147,27 +152,27 @@ impl Providers for AskedProviders {
         &self,
         provider: &ProviderName,
         redirect_uri: &str,
-        flow: &Flow,
+        flow: &AuthorizationSecrets,
     ) -> Result<String> {
         let (asked, to) = (self.find(provider)?, redirect_url(redirect_uri)?);
         let answer = async {
             match &asked.way {
-                Way::OpenId(provider) => provider.authorization_url(to, flow).await,
-                Way::Plain(provider) => Ok(provider.authorization_url(to, flow)),
+                ProviderProtocol::OpenId(provider) => provider.authorization_url(to, flow).await,
+                ProviderProtocol::Plain(provider) => Ok(provider.authorization_url(to, flow)),
             }
         };
-        self.within_bounds(asked, provider, answer).await
+        self.with_limits(asked, provider, answer).await
     }
 
-    async fn identify(&self, exchange: &Exchange) -> Result<Identified> {
+    async fn identify(&self, exchange: &CodeExchange) -> Result<ProviderUser> {
         let (asked, to) = (self.find(&exchange.provider)?, redirect_url(&exchange.redirect_uri)?);
         let answer = async {
             match &asked.way {
-                Way::OpenId(provider) => provider.identify(to, exchange).await,
-                Way::Plain(provider) => provider.identify(to, exchange).await,
+                ProviderProtocol::OpenId(provider) => provider.identify(to, exchange).await,
+                ProviderProtocol::Plain(provider) => provider.identify(to, exchange).await,
             }
         };
-        self.within_bounds(asked, &exchange.provider, answer).await
+        self.with_limits(asked, &exchange.provider, answer).await
     }
 }
 
@@ -198,23 +203,23 @@ mod tests {
 
     #[test]
     fn without_root_certificates_only_local_providers_are_allowed() {
-        let web = Web::trusting(RootCertStore::empty()).unwrap();
-        let start = |issuer: &str| AskedProviders::over(&web, vec![known_by("a", issuer.into())]);
+        let web = HttpClient::trusting(RootCertStore::empty()).unwrap();
+        let start = |issuer: &str| HttpProviders::over(&web, vec![known_by("a", issuer.into())]);
         assert!(start("http://127.0.0.1:3000").is_ok());
         assert!(matches!(start("https://id.example.org").err(), Some(Error::Internal(_))));
     }
 
     #[tokio::test]
     async fn calls_past_the_limit_fail_at_once() {
-        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let issuer = format!("http://{}", silent.local_addr().unwrap());
+        let unresponsive = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", unresponsive.local_addr().unwrap());
         let options = |name: &&str| known_by(name, format!("{issuer}/{name}"));
         let options = ["a", "b", "c"].iter().map(options).collect();
-        let providers = Arc::new(AskedProviders::new(options).unwrap());
+        let providers = Arc::new(HttpProviders::new(options).unwrap());
         let ask = |name| {
             let (providers, name) = (Arc::clone(&providers), ProviderName::parse(name).unwrap());
             async move {
-                let flow = Flow::new(&OsRandom);
+                let flow = AuthorizationSecrets::new(&OsRandom);
                 providers.authorization_url(&name, "http://localhost/", &flow).await
             }
         };
@@ -223,7 +228,7 @@ mod tests {
         for (name, left) in [("a", WAITING_FOR_ALL_MAX - WAITING_MAX), ("b", 0)] {
             waiting.extend((0..WAITING_MAX).map(|_| tokio::spawn(ask(name))));
             while providers.places.available_permits() > left {
-                assert!(began.elapsed() < PATIENCE, "too few calls wait");
+                assert!(began.elapsed() < CALL_TIMEOUT, "too few calls wait");
                 tokio::task::yield_now().await;
             }
             assert!(matches!(ask(name).await, Err(Error::Unavailable { .. })), "{name} alone");
@@ -233,6 +238,6 @@ mod tests {
         for one in waiting {
             assert!(matches!(one.await.unwrap(), Err(Error::Unavailable { .. })));
         }
-        assert!(began.elapsed() < PATIENCE, "not one after the other");
+        assert!(began.elapsed() < CALL_TIMEOUT, "not one after the other");
     }
 }

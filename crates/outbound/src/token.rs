@@ -7,17 +7,20 @@ use openidconnect::{HttpRequest, HttpResponse};
 use serde_json::Value;
 
 use crate::{
-    said,
-    web::{Unanswered, Web},
+    log_text,
+    web::{HttpClient, RequestError},
 };
 
 /// The error for a code that was not accepted; it does not say whether the code was used, expired or forged.
-pub(crate) const NOTHING_PROVED: Error =
+pub(crate) const SIGN_IN_NOT_CONFIRMED: Error =
     Error::forbidden("the provider did not confirm this sign-in; start again");
 
 /// Requests a token. Some providers, GitHub for one, answer errors with status 200; these become 400.
-pub(crate) async fn ask(web: Web, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
-    web.ask(request).await.map(as_meant)
+pub(crate) async fn ask(
+    web: HttpClient,
+    request: HttpRequest,
+) -> Result<HttpResponse, RequestError> {
+    web.send(request).await.map(as_meant)
 }
 
 fn as_meant(mut response: HttpResponse) -> HttpResponse {
@@ -35,20 +38,20 @@ fn is_refusal(body: &[u8]) -> bool {
 /// Converts the error of a token request.
 pub(crate) fn refused(
     issuer: &str,
-    error: RequestTokenError<Unanswered, BasicErrorResponse>,
+    error: RequestTokenError<RequestError, BasicErrorResponse>,
 ) -> Error {
     match error {
         RequestTokenError::ServerResponse(answer) => match answer.error().as_ref() {
-            "invalid_grant" | "bad_verification_code" => NOTHING_PROVED,
+            "invalid_grant" | "bad_verification_code" => SIGN_IN_NOT_CONFIRMED,
             "invalid_request" => {
                 tracing::warn!(issuer, "a provider answered invalid_request to a visitor's code");
-                NOTHING_PROVED
+                SIGN_IN_NOT_CONFIRMED
             }
             // Other errors are about our configuration, not about the visitor.
-            "incorrect_client_credentials" => refuses_us(issuer, "invalid_client"),
-            kind => refuses_us(issuer, kind),
+            "incorrect_client_credentials" => client_refused(issuer, "invalid_client"),
+            kind => client_refused(issuer, kind),
         },
-        RequestTokenError::Request(error) => Error::unavailable(said::chain(&error)),
+        RequestTokenError::Request(error) => Error::unavailable(log_text::chain(&error)),
         // An unreadable response may contain a token, so it is not logged.
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
             Error::unavailable(format!("{issuer} answered without a token"))
@@ -56,8 +59,8 @@ pub(crate) fn refused(
     }
 }
 
-fn refuses_us(issuer: &str, kind: &str) -> Error {
-    Error::internal(format!("{issuer} refuses our client: {}", said::cut(kind)))
+fn client_refused(issuer: &str, kind: &str) -> Error {
+    Error::internal(format!("{issuer} refuses our client: {}", log_text::cut(kind)))
 }
 
 #[cfg(test)]

@@ -17,16 +17,16 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 /// The timeout of a request, from connecting to the last byte of the response.
-const PATIENCE: Duration = Duration::from_secs(4);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The timeout of connecting.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest response body, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
 /// How long an idle connection is kept.
-const IDLE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The most idle connections to one host.
 const IDLE_MAX: usize = 4;
@@ -36,7 +36,7 @@ pub(crate) const USER_AGENT: HeaderValue = HeaderValue::from_static("Lodge");
 
 /// Why a request got no response.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unanswered {
+pub(crate) enum RequestError {
     /// The URL is not allowed.
     #[error("{0} is neither https nor on this machine")]
     NotSecure(String),
@@ -47,21 +47,21 @@ pub(crate) enum Unanswered {
     #[error("the response body cannot be read")]
     Body(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The timeout of the request has passed.
-    #[error("no answer within {} s", PATIENCE.as_secs())]
-    Late,
+    #[error("no answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    Timeout,
 }
 
 /// The client. Clones share their connections. No redirect is followed.
 #[derive(Clone)]
-pub(crate) struct Web {
+pub(crate) struct HttpClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     /// Whether loopback URLs are allowed without TLS.
-    here: bool,
+    allows_local_http: bool,
     /// Whether there is any root certificate.
     has_roots: bool,
 }
 
-impl Web {
+impl HttpClient {
     /// Creates a client with this machine's root certificates.
     pub(crate) fn new() -> Result<Self> {
         Self::trusting(native_roots())
@@ -69,18 +69,18 @@ impl Web {
 
     pub(crate) fn trusting(roots: RootCertStore) -> Result<Self> {
         let has_roots = !roots.is_empty();
-        let connector = connector(HttpConnector::new(), roots, CONNECT_PATIENCE)?;
+        let connector = connector(HttpConnector::new(), roots, CONNECT_TIMEOUT)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_max_idle_per_host(IDLE_MAX)
             .build(connector);
-        Ok(Self { client, here: false, has_roots })
+        Ok(Self { client, allows_local_http: false, has_roots })
     }
 
     /// A client of the provider with this URL. Only a provider on this machine may name loopback URLs without TLS.
     pub(crate) fn of(&self, url: &Url) -> Self {
-        Self { here: is_here(url), ..self.clone() }
+        Self { allows_local_http: is_local_http(url), ..self.clone() }
     }
 
     /// Whether any server can be verified over TLS.
@@ -90,24 +90,24 @@ impl Web {
 
     /// Whether a request, or a browser, may be sent to a URL.
     pub(crate) fn allows(&self, url: &Url) -> bool {
-        url.scheme() == "https" || (self.here && is_here(url))
+        url.scheme() == "https" || (self.allows_local_http && is_local_http(url))
     }
 
     /// Sends a request and returns the whole response.
-    pub(crate) async fn ask(self, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
+    pub(crate) async fn send(self, request: HttpRequest) -> Result<HttpResponse, RequestError> {
         let url = request.uri().to_string();
         if !Url::parse(&url).is_ok_and(|url| self.allows(&url)) {
-            return Err(Unanswered::NotSecure(url));
+            return Err(RequestError::NotSecure(url));
         }
-        timeout(PATIENCE, self.answer(request)).await.unwrap_or(Err(Unanswered::Late))
+        timeout(REQUEST_TIMEOUT, self.answer(request)).await.unwrap_or(Err(RequestError::Timeout))
     }
 
-    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
+    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, RequestError> {
         let mut request: Request<Full<Bytes>> = request.map(Full::from);
         request.headers_mut().insert(header::USER_AGENT, USER_AGENT);
         let (head, body) = self.client.request(request).await?.into_parts();
         let body =
-            Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(Unanswered::Body)?;
+            Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(RequestError::Body)?;
         Ok(Response::from_parts(head, body.to_bytes().to_vec()))
     }
 }
@@ -142,20 +142,21 @@ pub(crate) fn connector<R>(
 }
 
 /// Whether a URL is allowed as a provider's issuer or endpoint: https, or http on this machine.
-pub fn may_be_asked(url: &str) -> bool {
+pub fn is_allowed_provider_url(url: &str) -> bool {
     let is_plain = |url: &Url| url.username().is_empty() && url.password().is_none();
-    Url::parse(url).is_ok_and(|url| is_plain(&url) && (url.scheme() == "https" || is_here(&url)))
+    Url::parse(url)
+        .is_ok_and(|url| is_plain(&url) && (url.scheme() == "https" || is_local_http(&url)))
 }
 
 /// Whether a URL is allowed as an endpoint of the provider with this issuer.
-pub fn may_be_asked_of(issuer: &str, url: &str) -> bool {
-    let is_here = Url::parse(issuer).is_ok_and(|issuer| is_here(&issuer));
+pub fn is_allowed_endpoint(issuer: &str, url: &str) -> bool {
+    let is_here = Url::parse(issuer).is_ok_and(|issuer| is_local_http(&issuer));
     let is_https = Url::parse(url).is_ok_and(|url| url.scheme() == "https");
-    may_be_asked(url) && (is_here || is_https)
+    is_allowed_provider_url(url) && (is_here || is_https)
 }
 
 /// Whether a URL is an unencrypted one of this machine.
-fn is_here(url: &Url) -> bool {
+fn is_local_http(url: &Url) -> bool {
     url.scheme() == "http" && is_loopback(url)
 }
 
@@ -210,10 +211,10 @@ pub(crate) mod tests {
     }
 
     /// Sends a request to a server that sends this response.
-    async fn asked(answer: Vec<u8>) -> Result<HttpResponse, Unanswered> {
+    async fn asked(answer: Vec<u8>) -> Result<HttpResponse, RequestError> {
         let url = answering(|_| answer).await;
         let request = Request::get(url.as_str()).body(Vec::new()).unwrap();
-        Web::new().unwrap().of(&url).ask(request).await
+        HttpClient::new().unwrap().of(&url).send(request).await
     }
 
     /// A TLS server with a certificate for its address; returns its port and the root certificate.
@@ -253,7 +254,10 @@ pub(crate) mod tests {
         let (port, roots) = over_tls().await;
         let asked = async |roots: RootCertStore, host: &str| {
             let url = format!("https://{host}:{port}/");
-            Web::trusting(roots).unwrap().ask(Request::get(url).body(Vec::new()).unwrap()).await
+            HttpClient::trusting(roots)
+                .unwrap()
+                .send(Request::get(url).body(Vec::new()).unwrap())
+                .await
         };
         assert_eq!(asked(roots.clone(), "127.0.0.1").await.unwrap().status(), StatusCode::OK);
         let (_, another) = over_tls().await;
@@ -263,7 +267,7 @@ pub(crate) mod tests {
             ("another name", roots, "localhost"),
         ] {
             let refused = asked(roots, host).await;
-            assert!(matches!(refused, Err(Unanswered::Http(_))), "{what}: {refused:?}");
+            assert!(matches!(refused, Err(RequestError::Http(_))), "{what}: {refused:?}");
         }
     }
 
@@ -272,7 +276,7 @@ pub(crate) mod tests {
         let taken = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX))).await.unwrap();
         assert_eq!(taken.body().len(), ANSWER_BYTES_MAX);
         let refused = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX + 1))).await;
-        assert!(matches!(refused, Err(Unanswered::Body(_))), "{refused:?}");
+        assert!(matches!(refused, Err(RequestError::Body(_))), "{refused:?}");
     }
 
     #[tokio::test]
@@ -294,7 +298,7 @@ pub(crate) mod tests {
             "http://[::1]:3000/x",
             "http://localhost/",
         ] {
-            assert!(may_be_asked(url), "{url}");
+            assert!(is_allowed_provider_url(url), "{url}");
         }
         for url in [
             "",
@@ -306,13 +310,13 @@ pub(crate) mod tests {
             "javascript:alert(1)",
             "https://name:word@id.example.org",
         ] {
-            assert!(!may_be_asked(url), "{url}");
+            assert!(!is_allowed_provider_url(url), "{url}");
         }
     }
 
     #[test]
     fn a_remote_provider_cannot_name_local_endpoints() {
-        let web = Web::new().unwrap();
+        let web = HttpClient::new().unwrap();
         let url = |text: &str| Url::parse(text).unwrap();
         let (here, there) =
             (web.of(&url("http://127.0.0.1:3000")), web.of(&url("https://id.example.org")));
@@ -323,7 +327,7 @@ pub(crate) mod tests {
         for issuer in ["http://127.0.0.1:3000", "https://id.example.org", "https://127.0.0.1"] {
             let web = web.of(&url(issuer));
             for part in ["http://127.0.0.1:9090/token", "https://token.example.org/"] {
-                assert_eq!(may_be_asked_of(issuer, part), web.allows(&url(part)), "{issuer}");
+                assert_eq!(is_allowed_endpoint(issuer, part), web.allows(&url(part)), "{issuer}");
             }
         }
     }

@@ -9,13 +9,13 @@ use std::{
 use lodge_domain::accounts::Shape;
 use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 
-use crate::{answer, decode};
+use crate::{decode, protocol};
 
 /// The argument that makes a program call [`decode_here`].
 pub(crate) const ARGUMENT: &str = "decode-picture";
 
 /// The exit code of a failure that the picture did not cause (`EX_OSERR`).
-pub(crate) const NOT_THE_PICTURE: u8 = 71;
+pub(crate) const EXIT_INTERNAL: u8 = 71;
 
 /// Added to the server's niceness, 0 to 19.
 const NICENESS: i32 = 10;
@@ -36,21 +36,21 @@ const FILES_MAX: u64 = 8;
 pub fn decode_here() -> ExitCode {
     match answered() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(NOT_THE_PICTURE),
+        Err(_) => ExitCode::from(EXIT_INTERNAL),
     }
 }
 
 fn answered() -> io::Result<()> {
-    bind_hands()?;
+    set_limits()?;
     let (shape, upload) = read()?;
-    let said = answer::said(&decode::decode(&upload, shape)).ok_or(io::ErrorKind::Other)?;
+    let said = protocol::encode(&decode::decode(&upload, shape)).ok_or(io::ErrorKind::Other)?;
     let mut out = io::stdout().lock();
     out.write_all(&said)?;
     out.flush()
 }
 
 /// Sets the resource limits before any untrusted input is read. They cannot be raised again.
-fn bind_hands() -> io::Result<()> {
+fn set_limits() -> io::Result<()> {
     for (resource, most) in [
         (Resource::Data, MEMORY_BYTES_MAX),
         (Resource::As, ADDRESSES_BYTES_MAX),
@@ -74,7 +74,7 @@ fn read() -> io::Result<(Shape, Vec<u8>)> {
     let (mut asked, mut length) = ([0], [0; 4]);
     input.read_exact(&mut asked)?;
     input.read_exact(&mut length)?;
-    let shape = answer::shape(asked[0]).ok_or(io::ErrorKind::InvalidInput)?;
+    let shape = protocol::shape(asked[0]).ok_or(io::ErrorKind::InvalidInput)?;
     let length = usize::try_from(u32::from_be_bytes(length)).map_err(io::Error::other)?;
     let mut upload = vec![0; length];
     input.read_exact(&mut upload)?;

@@ -13,7 +13,7 @@ use lodge_domain::{
     accounts::{Picture, Shape},
 };
 
-use crate::{alone, jpeg, png, shape, webp};
+use crate::{jpeg, png, polyglot, shape, webp};
 
 /// The longest side of a picture, in pixels.
 const SIDE_PX_MAX: u32 = 8_000;
@@ -38,7 +38,7 @@ const WEBP_BYTES_A_PIXEL: u64 = 7;
 /// Returns [`Error::Invalid`] with the reason if the upload is refused.
 pub fn decode(upload: &[u8], shape: Shape) -> Result<Picture> {
     let format = image::guess_format(upload).map_err(|_| no_picture())?;
-    if alone::is_more_than_a_picture(upload) {
+    if polyglot::is_polyglot(upload) {
         return Err(refused("must be only a picture; this file can also be read as another type"));
     }
     let (image, orientation) = match format {

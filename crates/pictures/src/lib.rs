@@ -4,13 +4,13 @@
 //! not exceed the limits of memory and pixels. Checks and decoding run in a child process with resource limits, one
 //! per upload. The upload is re-encoded to two sizes; none of its own bytes is stored.
 
-mod alone;
-mod answer;
 mod child;
 mod decode;
 mod jpeg;
 mod png;
+mod polyglot;
 mod process;
+mod protocol;
 mod shape;
 mod store;
 mod webp;

@@ -20,9 +20,9 @@ use tokio::{
 };
 
 use crate::{
-    answer,
-    child::{ARGUMENT, NOT_THE_PICTURE},
+    child::{ARGUMENT, EXIT_INTERNAL},
     decode::too_costly,
+    protocol,
 };
 
 /// The limits of decoding.
@@ -85,7 +85,7 @@ impl DecoderProcess {
         let mut child = self.start().map_err(Error::internal)?;
         let answer = timeout(self.options.deadline, talk(&mut child, upload, shape)).await;
         match answer {
-            Ok(Ok((status, _))) if status.code() == Some(NOT_THE_PICTURE.into()) => {
+            Ok(Ok((status, _))) if status.code() == Some(EXIT_INTERNAL.into()) => {
                 Err(Error::internal("the picture decoder process failed to start"))
             }
             Ok(Ok((status, said))) => understood(status, said, shape).unwrap_or_else(|| {
@@ -137,7 +137,7 @@ async fn talk(
     let listen = async {
         let mut said = Vec::new();
         let Some(output) = output else { return Ok(said) };
-        let read = output.take(answer::BYTES_MAX as u64 + 1).read_to_end(&mut said).await;
+        let read = output.take(protocol::BYTES_MAX as u64 + 1).read_to_end(&mut said).await;
         read.map(|_| said)
     };
     let hand_over_and_wait = async {
@@ -151,7 +151,7 @@ async fn talk(
         said = listen => said?,
         () = hand_over_and_wait => Vec::new(),
     };
-    if said.len() > answer::BYTES_MAX {
+    if said.len() > protocol::BYTES_MAX {
         child.start_kill()?;
     }
     Ok((child.wait().await?, said))
@@ -159,13 +159,13 @@ async fn talk(
 
 async fn hand_over(mut input: ChildStdin, upload: &[u8], shape: Shape) -> std::io::Result<()> {
     let length = u32::try_from(upload.len()).map_err(std::io::Error::other)?;
-    input.write_all(&[answer::asked(shape)]).await?;
+    input.write_all(&[protocol::shape_code(shape)]).await?;
     input.write_all(&length.to_be_bytes()).await?;
     input.write_all(upload).await
 }
 
 /// Parses the answer of a process; `None` if the process failed or its answer is malformed.
 fn understood(status: ExitStatus, said: Vec<u8>, shape: Shape) -> Option<Result<Picture>> {
-    let is_sound = status.success() && said.len() <= answer::BYTES_MAX;
-    is_sound.then(|| answer::heard(said.into(), shape)).flatten()
+    let is_sound = status.success() && said.len() <= protocol::BYTES_MAX;
+    is_sound.then(|| protocol::decode(said.into(), shape)).flatten()
 }

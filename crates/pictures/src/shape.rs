@@ -103,7 +103,7 @@ mod tests {
     use image::RgbaImage;
 
     use super::*;
-    use crate::answer;
+    use crate::protocol;
 
     #[test]
     fn transparent_pixels_are_white_and_do_not_tint_their_neighbours() {
@@ -141,8 +141,8 @@ mod tests {
         };
         let image = RgbImage::from_fn(1024, 1024, |_, _| Rgb([noise(), noise(), noise()]));
         let made = made(image.into(), Orientation::NoTransforms, Shape::Whole);
-        let said = answer::said(&made).unwrap();
-        assert!(said.len() < answer::BYTES_MAX * 3 / 4, "{} bytes", said.len());
+        let said = protocol::encode(&made).unwrap();
+        assert!(said.len() < protocol::BYTES_MAX * 3 / 4, "{} bytes", said.len());
     }
 
     #[test]

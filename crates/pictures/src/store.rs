@@ -59,7 +59,7 @@ impl ObjectPictures {
 
     /// Sets the timeout of an operation.
     #[must_use]
-    pub fn within(self, deadline: Duration) -> Self {
+    pub fn with_timeout(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }
 

@@ -34,11 +34,11 @@ impl App {
 
 /// How much a read transaction reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reads {
+pub enum ReadKind {
     /// A few rows by key.
-    Few,
+    ByKey,
     /// Possibly many rows; lookups by key do not wait for it.
-    Many,
+    Scan,
     /// The content of a page, read from one snapshot.
     Snapshot,
     /// A full-text search, read from one snapshot and interrupted after a time limit.
@@ -49,7 +49,12 @@ pub enum Reads {
 /// [`lodge_domain::Error::Unavailable`].
 pub trait Database: Send + Sync + 'static {
     /// Runs work that only reads. Each statement sees every write acknowledged before.
-    fn read<T, W>(&self, app: App, reads: Reads, work: W) -> impl Future<Output = Result<T>> + Send
+    fn read<T, W>(
+        &self,
+        app: App,
+        reads: ReadKind,
+        work: W,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,
         W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static;

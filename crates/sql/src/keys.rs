@@ -9,7 +9,7 @@ use lodge_domain::{
     keys::{ApiKey, KeyId, KeyStore},
 };
 
-use crate::{App, Database, Failure, Reads, Row, Statement, Tx, statement::same, tx::values};
+use crate::{App, Database, Failure, ReadKind, Row, Statement, Tx, statement::same, tx::values};
 
 /// A table of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl KeyTable {
     }
 
     /// Returns the statements that must use an index; only the list reads the whole table.
-    pub(crate) fn looked_up(self) -> [&'static Statement; 5] {
+    pub(crate) fn indexed_statements(self) -> [&'static Statement; 5] {
         let Statements { by_name, by_digest, by_id, add, revoke, .. } = self.statements();
         [by_name, by_digest, by_id, add, revoke]
     }
@@ -112,19 +112,19 @@ impl<D: Database> KeyStore for SqlKeys<D> {
     async fn find(&self, digest: [u8; 32]) -> Result<Option<ApiKey>> {
         let by_digest = &self.table.statements().by_digest;
         let find = move |tx: &mut dyn Tx| tx.one(by_digest, values![&digest], read_key);
-        self.database.read(self.table.app(), Reads::Few, find).await
+        self.database.read(self.table.app(), ReadKind::ByKey, find).await
     }
 
     async fn get(&self, id: KeyId) -> Result<Option<ApiKey>> {
         let by_id = &self.table.statements().by_id;
         let get = move |tx: &mut dyn Tx| tx.one(by_id, values![id.0], read_key);
-        self.database.read(self.table.app(), Reads::Few, get).await
+        self.database.read(self.table.app(), ReadKind::ByKey, get).await
     }
 
     async fn list(&self) -> Result<Vec<ApiKey>> {
         let all = &self.table.statements().all;
         let list = |tx: &mut dyn Tx| tx.all(all, values![], read_key);
-        self.database.read(self.table.app(), Reads::Many, list).await
+        self.database.read(self.table.app(), ReadKind::Scan, list).await
     }
 
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<ApiKey>> {

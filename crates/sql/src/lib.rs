@@ -17,8 +17,8 @@ mod workers;
 
 pub use self::{
     accounts::{SqlAccounts, SqlIdentities, SqlSessions},
-    board::{SqlBoard, SqlReads},
-    database::{App, Database, Reads},
+    board::{SqlBoard, SqlReadPositions},
+    database::{App, Database, ReadKind},
     failure::Failure,
     keys::{KeyTable, SqlKeys, read_key},
     rides::{SqlGates, SqlPasses},
@@ -30,7 +30,8 @@ pub use self::{
 /// Returns every statement of every store except those of the board, for tests of query plans. Statements that
 /// intentionally read a whole table are left out.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
-    let of_keys = [KeyTable::ApiKeys, KeyTable::Bots].into_iter().flat_map(KeyTable::looked_up);
+    let of_keys =
+        [KeyTable::ApiKeys, KeyTable::Bots].into_iter().flat_map(KeyTable::indexed_statements);
     of_keys
         .chain(outcomes::STATEMENTS.iter().copied())
         .chain(accounts::statements())

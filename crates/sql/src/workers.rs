@@ -32,7 +32,7 @@ struct Queues<C> {
 struct State<C> {
     waiting: [VecDeque<Box<dyn Job<C>>>; App::COUNT],
     /// The app served next.
-    turn: usize,
+    next_app: usize,
     /// Running threads.
     threads: usize,
     closed: bool,
@@ -82,7 +82,7 @@ impl<C: Send + 'static> Workers<C> {
         length_max: usize,
     ) -> std::io::Result<Self> {
         let waiting = array::from_fn(|_| VecDeque::new());
-        let state = State { waiting, turn: 0, threads: 0, closed: false };
+        let state = State { waiting, next_app: 0, threads: 0, closed: false };
         let queues = Queues {
             state: Mutex::new(state),
             wake: Condvar::new(),
@@ -187,9 +187,9 @@ impl<C> Queues<C> {
 
 impl<C> State<C> {
     fn pop(&mut self) -> Option<Box<dyn Job<C>>> {
-        let mut apps = (0..App::COUNT).map(|step| (self.turn + step) % App::COUNT);
+        let mut apps = (0..App::COUNT).map(|step| (self.next_app + step) % App::COUNT);
         let app = apps.find(|app| !self.waiting[*app].is_empty())?;
-        self.turn = (app + 1) % App::COUNT;
+        self.next_app = (app + 1) % App::COUNT;
         self.waiting[app].pop_front()
     }
 }

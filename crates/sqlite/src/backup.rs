@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
 use crate::{
-    folder::{Folder, OpenError, check_origin, not_sqlite, private_file, sync_folder},
+    folder::{Folder, OpenError, check_format, open_error, private_file, sync_folder},
     origins,
 };
 
@@ -37,7 +37,7 @@ pub enum BackupError {
     Database(#[from] OpenError),
     /// The thread that made the backup panicked or was cancelled.
     #[error("the backup was aborted")]
-    BrokenOff,
+    Aborted,
 }
 
 /// Copies the open database `file` to `to`; returns the size in bytes.
@@ -45,7 +45,7 @@ pub(crate) async fn backup(file: &Path, to: &Path) -> Result<u64, BackupError> {
     let (file, to) = (file.to_owned(), to.to_owned());
     match tokio::task::spawn_blocking(move || copy(&file, &to)).await {
         Ok(copied) => copied,
-        Err(_) => Err(BackupError::BrokenOff),
+        Err(_) => Err(BackupError::Aborted),
     }
 }
 
@@ -77,12 +77,12 @@ fn vacuum_into(from: &Path, to: &Path) -> Result<u64, OpenError> {
     let file = private_file(to).map_err(unwritable)?;
     {
         let connection = open_to_read(from)?;
-        check_origin(&connection, from)?;
+        check_format(&connection, from)?;
         let target =
             to.to_str().ok_or_else(|| unwritable(io::Error::other("the path is not UTF-8")))?;
         connection
             .execute("VACUUM INTO ?1", [target])
-            .map_err(|source| not_sqlite(from, source))?;
+            .map_err(|source| open_error(from, source))?;
     }
     check_integrity(to)?;
     file.sync_all().map_err(unwritable)?;
@@ -100,7 +100,7 @@ pub fn restore(from: &Path, folder: &Path) -> Result<Option<PathBuf>, OpenError>
     let failed = |source| OpenError::File { path: database.clone(), source };
     let restored = with_suffix(&database, ".restoring");
     vacuum_into(from, &restored)?;
-    forget_writers(&restored)?;
+    close_origins(&restored)?;
     let kept = if database.try_exists().map_err(failed)? {
         Some(keep(&database).map_err(failed)?)
     } else {
@@ -114,8 +114,8 @@ pub fn restore(from: &Path, folder: &Path) -> Result<Option<PathBuf>, OpenError>
 }
 
 /// Closes all board origins: events written after the backup have seqs of these origins, which must not be reused.
-fn forget_writers(restored: &Path) -> Result<(), OpenError> {
-    let failed = |source| not_sqlite(restored, source);
+fn close_origins(restored: &Path) -> Result<(), OpenError> {
+    let failed = |source| open_error(restored, source);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(restored, flags).map_err(failed)?;
     // A backup of an older version has no board.
@@ -152,17 +152,17 @@ fn keep(database: &Path) -> io::Result<PathBuf> {
 
 fn check_integrity(file: &Path) -> Result<(), OpenError> {
     let connection = open_to_read(file)?;
-    check_origin(&connection, file)?;
+    check_format(&connection, file)?;
     let report: String = connection
         .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
-        .map_err(|source| not_sqlite(file, source))?;
+        .map_err(|source| open_error(file, source))?;
     if report == "ok" { Ok(()) } else { Err(OpenError::Damaged { file: file.to_owned(), report }) }
 }
 
 fn open_to_read(file: &Path) -> Result<Connection, OpenError> {
     File::open(file).map_err(|source| OpenError::File { path: file.to_owned(), source })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(file, flags).map_err(|source| not_sqlite(file, source))
+    Connection::open_with_flags(file, flags).map_err(|source| open_error(file, source))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -16,7 +16,7 @@ use std::{
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rusqlite::Connection;
 
-use crate::failure::Shared;
+use crate::failure::SharedError;
 
 /// How long a restart checkpoint, for which the writer waits, may wait for readers.
 const READERS_WAIT: Duration = Duration::from_millis(100);
@@ -45,10 +45,10 @@ pub(crate) struct Checkpoints {
 
 #[derive(Debug)]
 struct State {
-    asked: Option<Kind>,
+    requested: Option<Kind>,
     running: bool,
     /// The log's length when a checkpoint was last requested.
-    asked_at: u64,
+    requested_at: u64,
     /// Length from which a restart checkpoint is due.
     restart_at: u64,
     /// Restart checkpoints that have ended.
@@ -66,24 +66,24 @@ impl State {
     /// Returns the checkpoint that is due at this length of the log.
     fn due(&mut self, length: u64, lengths: &Lengths) -> Option<Kind> {
         // The log may have restarted since.
-        self.asked_at = self.asked_at.min(length);
+        self.requested_at = self.requested_at.min(length);
         if length < lengths.restart {
             self.restart_at = lengths.restart;
         }
-        let grown = length - self.asked_at;
+        let grown = length - self.requested_at;
         let due = if length >= lengths.max {
             Some(Kind::Restart)
         } else if length < self.restart_at {
             (grown >= lengths.passive).then_some(Kind::Passive)
-        } else if self.asked_at < self.restart_at {
+        } else if self.requested_at < self.restart_at {
             // Runs before the restart checkpoint, so that little is left for that to copy.
             Some(Kind::Passive)
         } else {
-            let is_idle = self.asked.is_none() && !self.running;
+            let is_idle = self.requested.is_none() && !self.running;
             (is_idle || grown >= lengths.restart / 4).then_some(Kind::Restart)
         };
         if due.is_some() {
-            self.asked_at = length;
+            self.requested_at = length;
         }
         due
     }
@@ -93,9 +93,9 @@ impl Checkpoints {
     /// Returns the handle; [`Self::start`] starts the thread.
     pub(crate) fn new(lengths: Lengths) -> Arc<Self> {
         let state = State {
-            asked: None,
+            requested: None,
             running: false,
-            asked_at: 0,
+            requested_at: 0,
             restart_at: lengths.restart,
             restarts_ended: 0,
             stopped: false,
@@ -131,12 +131,12 @@ impl Checkpoints {
 
     /// Called by the writer before each group: requests a checkpoint if one is due, waits for it if the log is long,
     /// and fails if the log has reached its maximum length.
-    pub(crate) fn make_room(&self) -> Result<(), Shared> {
+    pub(crate) fn limit_log(&self) -> Result<(), SharedError> {
         let mut state = self.state.lock();
         match state.due(self.length(), &self.lengths) {
             None => {}
             Some(Kind::Passive) => {
-                state.asked.get_or_insert(Kind::Passive);
+                state.requested.get_or_insert(Kind::Passive);
                 self.wake.notify_one();
             }
             Some(Kind::Restart) => {
@@ -146,7 +146,7 @@ impl Checkpoints {
             }
         }
         if self.length() >= self.lengths.max {
-            return Err(Shared::because(
+            return Err(SharedError::from_text(
                 "the write-ahead log has reached its maximum length, and a long read prevents its reuse",
             ));
         }
@@ -159,7 +159,7 @@ impl Checkpoints {
 
     fn restart(&self, state: &mut MutexGuard<'_, State>) {
         let ended = state.restarts_ended;
-        state.asked = Some(Kind::Restart);
+        state.requested = Some(Kind::Restart);
         self.wake.notify_one();
         let deadline = Instant::now() + Duration::from_secs(5);
         while state.restarts_ended == ended && !state.stopped {
@@ -182,7 +182,7 @@ impl Checkpoints {
             if state.stopped {
                 break;
             }
-            let Some(kind) = state.asked.take() else {
+            let Some(kind) = state.requested.take() else {
                 self.wake.wait(&mut state);
                 continue;
             };

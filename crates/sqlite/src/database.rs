@@ -1,28 +1,28 @@
 //! Implements [`Database`], the port of the shared SQL stores, for the engine.
 
 use lodge_domain::Result;
-use lodge_sql::{App, Database, Failure, Reads, Tx};
+use lodge_sql::{App, Database, Failure, ReadKind, Tx};
 
 use rusqlite::Connection;
 
 use crate::{engine::Engine, failure, tx::SqliteTx};
 
 impl Database for Engine {
-    async fn read<T, W>(&self, app: App, reads: Reads, work: W) -> Result<T>
+    async fn read<T, W>(&self, app: App, reads: ReadKind, work: W) -> Result<T>
     where
         T: Send + 'static,
         W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     {
         let readers = match (app, reads) {
-            (_, Reads::Few) => &self.readers,
-            (App::Board, Reads::Snapshot) => &self.board,
-            (App::Board, Reads::Search) => &self.board_searches,
-            (_, Reads::Many | Reads::Snapshot | Reads::Search) => &self.scans,
+            (_, ReadKind::ByKey) => &self.readers,
+            (App::Board, ReadKind::Snapshot) => &self.board,
+            (App::Board, ReadKind::Search) => &self.board_searches,
+            (_, ReadKind::Scan | ReadKind::Snapshot | ReadKind::Search) => &self.scans,
         };
         let work = move |connection: &Connection| Ok(work(&mut SqliteTx(connection))?);
         match reads {
-            Reads::Few | Reads::Many => readers.read(app, work).await,
-            Reads::Snapshot | Reads::Search => readers.read(app, at_once(work)).await,
+            ReadKind::ByKey | ReadKind::Scan => readers.read(app, work).await,
+            ReadKind::Snapshot | ReadKind::Search => readers.read(app, in_snapshot(work)).await,
         }
     }
 
@@ -36,7 +36,7 @@ impl Database for Engine {
 }
 
 /// Runs `work` in one read transaction, so that it reads from one snapshot.
-fn at_once<T>(
+fn in_snapshot<T>(
     work: impl Fn(&Connection) -> Result<T, failure::Failure>,
 ) -> impl Fn(&Connection) -> Result<T, failure::Failure> {
     move |connection| {

@@ -66,13 +66,13 @@ pub(crate) struct Engine {
     pub(crate) feed: Uuid,
     /// The origin as which this file writes events of the board.
     pub(crate) origin: Origin,
-    pub(crate) tidy_place: crate::tidy::Place,
-    ends: Mutex<Option<Ends>>,
+    pub(crate) cleanup_position: crate::cleanup::CleanupPosition,
+    ends: Mutex<Option<ThreadEnds>>,
     close_wait: Duration,
 }
 
 /// Signals that the threads have ended, and the lock to release then.
-struct Ends {
+struct ThreadEnds {
     writer: Receiver<()>,
     checkpoints: Receiver<()>,
     folder: Folder,
@@ -141,7 +141,7 @@ impl Engine {
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
         let (carried, now) = (Arc::clone(&checkpoints), Box::new(Instant::now));
         let writer = Writer::start(main, limits, carried, now, writer_alive).map_err(no_thread)?;
-        let ends = Ends { writer: writer_end, checkpoints: checkpoints_end, folder };
+        let ends = ThreadEnds { writer: writer_end, checkpoints: checkpoints_end, folder };
         Ok(Self {
             writer,
             rides: Recorder::new(write_back),
@@ -156,14 +156,14 @@ impl Engine {
             secret,
             feed: Uuid::new_v4(),
             origin,
-            tidy_place: crate::tidy::Place::default(),
+            cleanup_position: crate::cleanup::CleanupPosition::default(),
             ends: Mutex::new(Some(ends)),
             close_wait: options.close_wait,
         })
     }
 
     /// Stores the mode if none is stored yet.
-    pub(crate) async fn keep_mode(&self, mode: Mode) -> lodge_domain::Result<()> {
+    pub(crate) async fn store_mode(&self, mode: Mode) -> lodge_domain::Result<()> {
         let keep = move |connection: &Connection| {
             let sql = "INSERT INTO meta (name, value) VALUES ('mode', ?1) ON CONFLICT DO NOTHING";
             connection.execute(sql, [mode.name().as_bytes()])?;

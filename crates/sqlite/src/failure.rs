@@ -67,11 +67,11 @@ pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
 /// An error shared by all callers of a group.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Shared(pub(crate) Arc<dyn std::error::Error + Send + Sync>);
+pub(crate) struct SharedError(pub(crate) Arc<dyn std::error::Error + Send + Sync>);
 
 /// Why the engine did not accept a request.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
-pub(crate) enum NotTaken {
+pub(crate) enum NotAccepted {
     #[error("the database queue for {0} is full")]
     Full(&'static str),
     #[error("the data folder is closed, or its {0} has failed")]
@@ -80,9 +80,9 @@ pub(crate) enum NotTaken {
     FullOrClosed(&'static str),
 }
 
-impl Shared {
+impl SharedError {
     /// Returns an error with this text.
-    pub(crate) fn because(what: &'static str) -> Self {
+    pub(crate) fn from_text(what: &'static str) -> Self {
         Self(Arc::from(Box::<dyn std::error::Error + Send + Sync>::from(what)))
     }
 }

@@ -115,14 +115,14 @@ impl Folder {
         private_file(&file)
             .and_then(|_| sync_folder(&self.path))
             .map_err(|source| OpenError::File { path: file.clone(), source })?;
-        let failed = |source| not_sqlite(&file, source);
+        let failed = |source| open_error(&file, source);
         let mut connection =
             connection::writer(&file, page_cache_bytes, wal_kept_bytes).map_err(failed)?;
         let things: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .map_err(failed)?;
         if things > 0 {
-            check_origin(&connection, &file)?;
+            check_format(&connection, &file)?;
         }
         connection
             .pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
@@ -136,16 +136,16 @@ impl Folder {
 ///
 /// # Errors
 ///
-/// As [`check_origin`].
+/// As [`check_format`].
 pub(crate) fn version(file: &Path) -> Result<u32, OpenError> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(|source| not_sqlite(file, source))?;
-    check_origin(&connection, file)
+        .map_err(|source| open_error(file, source))?;
+    check_format(&connection, file)
 }
 
 /// Returns the version of a database; fails if it is not a Lodge database or a newer version wrote it.
-pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<u32, OpenError> {
-    let failed = |source| not_sqlite(file, source);
+pub(crate) fn check_format(connection: &Connection, file: &Path) -> Result<u32, OpenError> {
+    let failed = |source| open_error(file, source);
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
     if application != migrations::APPLICATION_ID {
@@ -159,7 +159,7 @@ pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<u32, 
 }
 
 /// Converts an error of `SQLite`: a file that is not a database is foreign.
-pub(crate) fn not_sqlite(file: &Path, source: rusqlite::Error) -> OpenError {
+pub(crate) fn open_error(file: &Path, source: rusqlite::Error) -> OpenError {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => OpenError::Foreign { file: file.to_owned() },
         _ => OpenError::Database { file: file.to_owned(), source },

@@ -6,7 +6,7 @@ use lodge_domain::{Error, Result};
 use rusqlite::Connection;
 
 use crate::{
-    failure::{Failure, Shared},
+    failure::{Failure, SharedError},
     replies::{Replies, Reply},
 };
 
@@ -17,11 +17,11 @@ pub(crate) trait Job: Send {
     /// Runs the job; returns whether it succeeded.
     fn run(&mut self, connection: &Connection) -> bool;
     /// Whether to run the job again in its fallback mode, after it failed and was rolled back.
-    fn another_way(&mut self) -> bool {
+    fn try_fallback(&mut self) -> bool {
         false
     }
     /// Adds the job's reply: its outcome, or the error `lost` of the whole group.
-    fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies);
+    fn answer(self: Box<Self>, lost: Option<&SharedError>, replies: &mut Replies);
 }
 
 /// Runs `work` and catches a panic, which must not end the thread.
@@ -29,7 +29,7 @@ pub(crate) trait Job: Send {
 /// # Errors
 ///
 /// Errors of `work`; [`Error::Internal`] with the text `panicked` if it panics.
-pub(crate) fn contained<T>(
+pub(crate) fn catch_panic<T>(
     panicked: &'static str,
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T> {
@@ -62,13 +62,13 @@ where
 
     fn run(&mut self, connection: &Connection) -> bool {
         let Some(work) = self.work.take() else { return false };
-        let outcome = contained("a request to the database panicked", || work(connection));
+        let outcome = catch_panic("a request to the database panicked", || work(connection));
         let succeeded = outcome.is_ok();
         self.outcome = Some(outcome);
         succeeded
     }
 
-    fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
+    fn answer(self: Box<Self>, lost: Option<&SharedError>, replies: &mut Replies) {
         let outcome = match (lost, self.outcome) {
             (None, Some(outcome)) => outcome,
             (None, None) => Err(Error::internal("a request to the database ended before it ran")),

@@ -5,11 +5,13 @@
 
 mod backup;
 mod checkpoints;
+mod cleanup;
 mod clicks;
 mod connection;
 mod database;
 mod engine;
 mod failure;
+mod fair_scheduler;
 mod folder;
 mod inspect;
 mod job;
@@ -24,8 +26,6 @@ mod replies;
 mod rides;
 #[cfg(test)]
 mod tests;
-mod tidy;
-mod turns;
 mod tx;
 mod words;
 mod writer;
@@ -36,24 +36,24 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
-    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, ReadPositions, Reports},
+    board::{BoardLog, BoardMembers, Channels, HookStore, MessagePictures, ReadPositions, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
 use lodge_sql::{
-    KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeys, SqlPasses, SqlReads,
+    KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeys, SqlPasses, SqlReadPositions,
     SqlSessions,
 };
 
 pub use crate::{
     backup::{BackupError, restore},
+    cleanup::CleanupReport,
     folder::{Folder, OpenError},
     inspect::{Inspected, inspect},
     moving::MovingFolder,
     options::Options,
-    tidy::Tidied,
 };
 use crate::{
     clicks::SqliteClicks, engine::Engine, links::SqliteLinks, rides::SqliteRides, words::Fts5,
@@ -100,13 +100,13 @@ impl Sqlite {
     }
 
     /// Returns the board's members.
-    pub fn board_people(&self) -> Arc<dyn BoardPeople> {
+    pub fn board_people(&self) -> Arc<dyn BoardMembers> {
         Arc::new(self.board())
     }
 
     /// Returns the members' read positions. Each call creates a store with its own pending positions.
     pub fn board_positions(&self) -> Arc<dyn ReadPositions> {
-        Arc::new(SqlReads::new(Arc::clone(&self.0)))
+        Arc::new(SqlReadPositions::new(Arc::clone(&self.0)))
     }
 
     /// Returns the reports of messages.
@@ -178,8 +178,8 @@ impl Sqlite {
     /// # Errors
     ///
     /// [`lodge_domain::Error::Conflict`] if another mode is stored.
-    pub async fn keep_mode(&self, mode: Mode) -> Result<()> {
-        self.0.keep_mode(mode).await
+    pub async fn store_mode(&self, mode: Mode) -> Result<()> {
+        self.0.store_mode(mode).await
     }
 
     /// Checks the engine: returns after a reader and the writer have each served a request.
@@ -194,9 +194,13 @@ impl Sqlite {
     }
 
     /// Removes a bounded number of rows that are expired at `now`: outcomes, links that ended longer than `reserved`
-    /// ago, rolled-up hours and referrers, and rows of accounts. Call it again soon while [`Tidied::more`] is true.
-    pub async fn tidy(&self, now: Timestamp, reserved: SignedDuration) -> Result<Tidied> {
-        tidy::tidy(&self.0, now, reserved).await
+    /// ago, rolled-up hours and referrers, and rows of accounts. Call it again soon while [`CleanupReport::more`] is true.
+    pub async fn remove_expired(
+        &self,
+        now: Timestamp,
+        reserved: SignedDuration,
+    ) -> Result<CleanupReport> {
+        cleanup::remove_expired(&self.0, now, reserved).await
     }
 
     /// Answers queued requests, checkpoints the log, ends the threads and unlocks the folder. Later requests get

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lodge_domain::{
-    Attempt, Error, Result,
+    Error, IdempotencyKey, Result,
     links::{
         Device, Link, LinkId, Short,
         moving::{Clicks, Extent, MovingLink, Source, StoredKey, StoredOutcome},
@@ -161,7 +161,7 @@ fn page(
     limit: usize,
 ) -> Result<Vec<MovingLink>, Failure> {
     let mut statement = connection.prepare_cached(&PAGE)?;
-    let mut rows = statement.query((after.map_or("", Short::as_str), most(limit)))?;
+    let mut rows = statement.query((after.map_or("", Short::as_str), sql_limit(limit)))?;
     let (mut links, mut click_rows) = (Vec::new(), 0);
     while click_rows < CLICK_ROWS_A_PAGE
         && let Some(row) = rows.next()?
@@ -215,11 +215,11 @@ fn outcomes(
     limit: usize,
 ) -> Result<Vec<StoredOutcome>, Failure> {
     let mut statement = connection.prepare_cached(OUTCOMES)?;
-    let mut rows = statement.query((after, since.as_millisecond(), most(limit)))?;
+    let mut rows = statement.query((after, since.as_millisecond(), sql_limit(limit)))?;
     let mut outcomes = Vec::new();
     while let Some(row) = rows.next()? {
         let at = Timestamp::from_millisecond(row.get(3)?).map_err(Error::internal)?;
-        let attempt = Attempt { id: row.get(1)?, fingerprint: row.get(2)?, at };
+        let attempt = IdempotencyKey { id: row.get(1)?, fingerprint: row.get(2)?, at };
         let outcome = serde_json::from_str(&row.get::<_, String>(4)?)?;
         outcomes.push(StoredOutcome { place: row.get(0)?, attempt, outcome });
     }
@@ -234,6 +234,6 @@ pub(crate) fn statements() -> Vec<String> {
 }
 
 /// Converts a limit to an SQL integer.
-fn most(limit: usize) -> i64 {
+fn sql_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -9,14 +9,14 @@ use tokio::{
 /// The sender of a reply, and the runtime on which the caller waits.
 pub(crate) struct Reply<T> {
     to: Sender<Result<T>>,
-    home: Option<Handle>,
+    runtime: Option<Handle>,
 }
 
 impl<T: Send + 'static> Reply<T> {
     /// Returns a sender for the current runtime, and the caller's receiver.
     pub(crate) fn channel() -> (Self, Receiver<Result<T>>) {
         let (to, answer) = oneshot::channel();
-        (Self { to, home: Handle::try_current().ok() }, answer)
+        (Self { to, runtime: Handle::try_current().ok() }, answer)
     }
 
     /// Whether the caller has stopped waiting.
@@ -29,7 +29,7 @@ impl<T: Send + 'static> Reply<T> {
 /// each runtime is woken once for all its callers.
 #[derive(Default)]
 pub(crate) struct Replies {
-    of_homes: Vec<(Handle, Bundle)>,
+    by_runtime: Vec<(Handle, Bundle)>,
 }
 
 /// Replies for one runtime. They are sent when this is dropped: on that runtime, or on this thread if the runtime has
@@ -39,20 +39,20 @@ struct Bundle(Vec<Box<dyn FnOnce() + Send>>);
 
 impl Replies {
     pub(crate) fn add<T: Send + 'static>(&mut self, reply: Reply<T>, answer: Result<T>) {
-        let Reply { to, home } = reply;
+        let Reply { to, runtime: home } = reply;
         // The caller may have stopped waiting.
         let send = move || drop(to.send(answer));
         let Some(home) = home else { return send() };
-        let known = self.of_homes.iter_mut().find(|(known, _)| known.id() == home.id());
+        let known = self.by_runtime.iter_mut().find(|(known, _)| known.id() == home.id());
         match known {
             Some((_, bundle)) => bundle.0.push(Box::new(send)),
-            None => self.of_homes.push((home, Bundle(vec![Box::new(send)]))),
+            None => self.by_runtime.push((home, Bundle(vec![Box::new(send)]))),
         }
     }
 
     /// Sends the replies, each on its caller's runtime.
     pub(crate) fn send(self) {
-        for (home, bundle) in self.of_homes {
+        for (home, bundle) in self.by_runtime {
             home.spawn(async move { drop(bundle) });
         }
     }
@@ -88,7 +88,7 @@ mod tests {
             replies.add(reply, Ok(number));
             waiting.push((number, home, answer));
         }
-        let of_each: Vec<usize> = replies.of_homes.iter().map(|(_, sent)| sent.0.len()).collect();
+        let of_each: Vec<usize> = replies.by_runtime.iter().map(|(_, sent)| sent.0.len()).collect();
         assert_eq!(of_each, [2, 1]);
         replies.send();
         for (number, home, answer) in waiting {

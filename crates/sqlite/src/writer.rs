@@ -16,10 +16,10 @@ use rusqlite::Connection;
 
 use crate::{
     checkpoints::Checkpoints,
-    failure::{Failure, NotTaken, Shared, from_sqlite},
+    failure::{Failure, NotAccepted, SharedError, from_sqlite},
+    fair_scheduler::FairScheduler,
     job::{Job, Request},
     replies::{Replies, Reply},
-    turns::Turns,
 };
 
 /// After a group of at least this many requests, the thread waits briefly for the next group to become about as large.
@@ -60,7 +60,7 @@ struct State {
 }
 
 impl State {
-    fn give(&mut self, taken: &mut [VecDeque<Box<dyn Job>>; App::COUNT]) {
+    fn move_to(&mut self, taken: &mut [VecDeque<Box<dyn Job>>; App::COUNT]) {
         for (taken, waiting) in taken.iter_mut().zip(&mut self.waiting) {
             taken.append(waiting);
         }
@@ -82,8 +82,8 @@ impl Writer {
         thread::Builder::new().name("lodge-writer".to_owned()).spawn(move || {
             let _alive = alive;
             let _closes = CloseOnDrop(Arc::clone(&of_thread));
-            let (taken, turns) = (Default::default(), Turns::new());
-            Groups { connection, queues: of_thread, taken, turns, now, checkpoints }.run();
+            let (taken, turns) = (Default::default(), FairScheduler::new());
+            WriterThread { connection, queues: of_thread, taken, turns, now, checkpoints }.run();
         })?;
         Ok(Self { queues })
     }
@@ -97,7 +97,7 @@ impl Writer {
     ) -> Result<T> {
         let (reply, answer) = Reply::channel();
         self.submit(app, Box::new(Request::new(work, reply)))?;
-        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotAccepted::Closed("writer"))))
     }
 
     /// Queues `job` for one of the next groups; it replies after the commit.
@@ -107,7 +107,7 @@ impl Writer {
 
     /// Returns how many requests of an app are unanswered.
     #[cfg(test)]
-    pub(crate) fn waiting(&self, app: App) -> usize {
+    pub(crate) fn unanswered(&self, app: App) -> usize {
         let state = self.queues.state.lock();
         state.waiting[app as usize].len() + state.taken[app as usize]
     }
@@ -122,10 +122,10 @@ impl Queues {
     fn push(&self, app: App, job: Box<dyn Job>) -> Result<()> {
         let mut state = self.state.lock();
         if state.closed {
-            return Err(Error::unavailable(NotTaken::Closed("writer")));
+            return Err(Error::unavailable(NotAccepted::Closed("writer")));
         }
         if state.waiting[app as usize].len() + state.taken[app as usize] >= self.limits.queue {
-            return Err(Error::unavailable(NotTaken::Full(app.name())));
+            return Err(Error::unavailable(NotAccepted::Full(app.name())));
         }
         state.waiting[app as usize].push_back(job);
         drop(state);
@@ -153,22 +153,22 @@ impl Drop for CloseOnDrop {
 }
 
 /// The state of the writer thread.
-struct Groups {
+struct WriterThread {
     connection: Connection,
     queues: Arc<Queues>,
     taken: [VecDeque<Box<dyn Job>>; App::COUNT],
-    turns: Turns<{ App::COUNT }>,
+    turns: FairScheduler<{ App::COUNT }>,
     now: Now,
     checkpoints: Arc<Checkpoints>,
 }
 
-impl Groups {
+impl WriterThread {
     fn run(mut self) {
         let mut last = 0;
         while self.take() {
             self.gather(last);
             last = self.taken.iter().map(VecDeque::len).sum();
-            if let Err(full) = self.checkpoints.make_room() {
+            if let Err(full) = self.checkpoints.limit_log() {
                 self.refuse_all(&full);
                 continue;
             }
@@ -192,7 +192,7 @@ impl Groups {
                 return;
             }
             thread::sleep(GATHER_STEP);
-            self.queues.state.lock().give(&mut self.taken);
+            self.queues.state.lock().move_to(&mut self.taken);
         }
     }
 
@@ -200,7 +200,7 @@ impl Groups {
     fn take(&mut self) -> bool {
         let mut state = self.queues.state.lock();
         loop {
-            state.give(&mut self.taken);
+            state.move_to(&mut self.taken);
             if state.taken.iter().any(|count| *count > 0) {
                 return true;
             }
@@ -213,7 +213,7 @@ impl Groups {
 
     /// Runs requests until the group's time is up or none is left, and commits. The jobs that ran share the outcome; if
     /// the group fails, those that did not run stay for the next group.
-    fn group(&mut self) -> (Vec<Box<dyn Job>>, Result<(), Shared>) {
+    fn group(&mut self) -> (Vec<Box<dyn Job>>, Result<(), SharedError>) {
         let mut done = Vec::with_capacity(self.taken.iter().map(VecDeque::len).sum());
         let (begun, group_time) = ((self.now)(), self.queues.limits.group_time);
         if let Err(error) = self.statement("BEGIN IMMEDIATE") {
@@ -251,7 +251,7 @@ impl Groups {
 
     /// Runs one request under a savepoint; fails if the request ended the group's transaction. The first request is
     /// rolled back with the transaction instead, because a savepoint costs a copy of every page that changes.
-    fn run_one(&self, job: &mut dyn Job, is_first: bool) -> Result<(), Shared> {
+    fn run_one(&self, job: &mut dyn Job, is_first: bool) -> Result<(), SharedError> {
         loop {
             if !is_first {
                 self.statement("SAVEPOINT request").map_err(shared)?;
@@ -261,16 +261,16 @@ impl Groups {
                 return release.map_err(shared);
             }
             self.undo(is_first)?;
-            if !job.another_way() {
+            if !job.try_fallback() {
                 return Ok(());
             }
         }
     }
 
-    fn undo(&self, is_first: bool) -> Result<(), Shared> {
+    fn undo(&self, is_first: bool) -> Result<(), SharedError> {
         // SQLite rolls back the transaction by itself when the disk is full or a read fails.
         if self.connection.is_autocommit() {
-            return Err(Shared::because("the database rolled back the transaction"));
+            return Err(SharedError::from_text("the database rolled back the transaction"));
         }
         let undo = if is_first {
             ["ROLLBACK", "BEGIN IMMEDIATE"]
@@ -292,12 +292,12 @@ impl Groups {
         }
     }
 
-    fn refuse_all(&mut self, why: &Shared) {
+    fn refuse_all(&mut self, why: &SharedError) {
         answer(self.taken.iter_mut().flat_map(|queue| queue.drain(..)), Some(why));
     }
 }
 
-fn answer(jobs: impl IntoIterator<Item = Box<dyn Job>>, lost: Option<&Shared>) {
+fn answer(jobs: impl IntoIterator<Item = Box<dyn Job>>, lost: Option<&SharedError>) {
     let mut replies = Replies::default();
     for job in jobs {
         job.answer(lost, &mut replies);
@@ -305,6 +305,6 @@ fn answer(jobs: impl IntoIterator<Item = Box<dyn Job>>, lost: Option<&Shared>) {
     replies.send();
 }
 
-fn shared(error: rusqlite::Error) -> Shared {
-    Shared(Arc::new(from_sqlite(error)))
+fn shared(error: rusqlite::Error) -> SharedError {
+    SharedError(Arc::new(from_sqlite(error)))
 }

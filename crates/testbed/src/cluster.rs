@@ -20,7 +20,7 @@ use crate::{
     member::{Kind, Member},
     process::{self, Tracked, wait_until},
     rabbitmq, redis,
-    web::{self, Witness},
+    web::{self, UncachedLodge},
 };
 
 /// Timeout for a process to be ready.
@@ -159,14 +159,14 @@ impl Cluster {
     }
 
     /// Starts a Lodge process without caches and queues. Fails if it is not ready within 30 s.
-    pub fn witness(&self) -> Result<Witness> {
-        Witness::start(&self.layout, Witness::MEMBER, self.web(Witness::MEMBER))
+    pub fn start_uncached(&self) -> Result<UncachedLodge> {
+        UncachedLodge::start(&self.layout, UncachedLodge::MEMBER, self.web(UncachedLodge::MEMBER))
     }
 
     /// Stops every process and removes the cluster's folder. Fails if a process survives SIGKILL or the folder
     /// cannot be removed.
     pub fn down(&self) -> Result<()> {
-        self.mend()?;
+        self.heal()?;
         let names =
             Member::all().map(|member| member.to_string()).chain([rabbitmq::EPMD.to_owned()]);
         let running: Vec<Tracked> =
@@ -198,7 +198,7 @@ impl Cluster {
 
     /// Starts a Redis server in its former role without asking the sentinels, even if another server is master now.
     /// Fails as [`Self::start`] does.
-    pub fn start_plainly(&self, redis: Member) -> Result<()> {
+    pub fn start_in_former_role(&self, redis: Member) -> Result<()> {
         self.start_as(redis, redis::plain_server(&self.layout, redis), START)
     }
 
@@ -311,7 +311,7 @@ impl Cluster {
         match self.deployment {
             Deployment::WriteThrough => {}
             Deployment::WriteBehind => {
-                command.envs(self.layout.settings_behind());
+                command.envs(self.layout.write_behind_settings());
                 command.env("LODGE_CASSANDRA_KEYSPACE", KEYSPACE_BEHIND);
             }
         }

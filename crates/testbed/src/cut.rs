@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Cluster {
-    /// Drops all packets from a web process to the hosts of Redis and its sentinels, until [`Self::mend`]. Needs root
+    /// Drops all packets from a web process to the hosts of Redis and its sentinels, until [`Self::heal`]. Needs root
     /// and iptables.
     pub fn cut_from_redis(&self, web: Member) -> Result<()> {
         let layout = self.layout();
@@ -23,7 +23,7 @@ impl Cluster {
     }
 
     /// Removes all rules, if any. Fails if one cannot be removed.
-    pub fn mend(&self) -> Result<()> {
+    pub fn heal(&self) -> Result<()> {
         let chain = self.layout().chain();
         let is_there = rustix::process::geteuid().is_root() && rule(&["-nL", &chain]).is_ok();
         if !is_there {

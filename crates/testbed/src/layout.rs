@@ -161,7 +161,7 @@ impl Layout {
     }
 
     /// Returns the additional settings for write-behind.
-    pub fn settings_behind(&self) -> Vec<(&'static str, String)> {
+    pub fn write_behind_settings(&self) -> Vec<(&'static str, String)> {
         vec![
             ("LODGE_LINKS_MODE", "replace".to_owned()),
             ("LODGE_LINKS_WRITES", "behind".to_owned()),

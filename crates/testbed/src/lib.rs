@@ -24,4 +24,4 @@ pub use layout::Layout;
 pub use mariadb::Mariadb;
 pub use member::{Kind, Member};
 pub use process::wait_until;
-pub use web::Witness;
+pub use web::UncachedLodge;

@@ -24,13 +24,13 @@ const START: Duration = Duration::from_secs(30);
 /// A Lodge process with the store but without caches and queues: a link that it serves is stored, and not only cached.
 /// Dropping it kills the process.
 #[derive(Debug)]
-pub struct Witness {
+pub struct UncachedLodge {
     /// The address on which it listens.
     pub address: SocketAddr,
     process: Child,
 }
 
-impl Witness {
+impl UncachedLodge {
     /// Starts a witness with the command of a web process.
     pub(crate) fn start(layout: &Layout, member: Member, mut command: Command) -> Result<Self> {
         command.env("LODGE_LINKS_WRITES", "through");
@@ -52,7 +52,7 @@ impl Witness {
     pub(crate) const MEMBER: Member = Member { kind: Kind::Web, number: Kind::Web.count() + 1 };
 }
 
-impl Drop for Witness {
+impl Drop for UncachedLodge {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -27,7 +27,7 @@ use crate::{
     context::SiteContext,
     error::HttpResult,
     pages::{self, Navigation},
-    request::Asked,
+    request::RequestContext,
     routes::{Routes, operations},
 };
 
@@ -124,7 +124,7 @@ fn bearer(description: &str) -> SecurityScheme {
 }
 
 /// `GET /api/openapi.json`.
-async fn openapi(State(docs): State<ApiDocs>, asked: Asked) -> Response {
+async fn openapi(State(docs): State<ApiDocs>, asked: RequestContext) -> Response {
     let mut document = (*docs.document).clone();
     document.servers = Some(vec![ServerBuilder::new().url(asked.base_url).build()]);
     Json(document).into_response()
@@ -147,7 +147,7 @@ impl<'a> DocsPage<'a> {
 }
 
 /// `GET /api/docs`.
-async fn docs(State(docs): State<ApiDocs>, asked: Asked) -> HttpResult {
+async fn docs(State(docs): State<ApiDocs>, asked: RequestContext) -> HttpResult {
     let base_url = asked.base_url;
     if let Some(html) = docs.pages.get(&base_url) {
         return Ok(Html(html).into_response());

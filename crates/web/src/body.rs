@@ -16,16 +16,16 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{context::SiteContext, edge::each::OneOf, error::Problem};
+use crate::{context::SiteContext, edge::per_key::PerKeyPermit, error::Problem};
 
 /// The longest body that any route accepts, in bytes.
 pub(crate) const LONGEST_BODY_BYTES: usize = 2 << 20;
 
 /// An extractor that buffers the body: within the limit of the route, half of the request timeout, and the memory for
 /// bodies in transfer.
-pub(crate) struct Whole(pub(crate) Bytes);
+pub(crate) struct FullBody(pub(crate) Bytes);
 
-impl<S: Send + Sync> FromRequest<S> for Whole
+impl<S: Send + Sync> FromRequest<S> for FullBody
 where
     Arc<SiteContext>: FromRef<S>,
 {
@@ -35,27 +35,27 @@ where
         let site = Arc::<SiteContext>::from_ref(state);
         let announced = request.body().size_hint().lower();
         let time = site.request_timeout / 2;
-        let read = Self::read(announced, request.into_limited_body(), &site.body_room, time);
+        let read = Self::read(announced, request.into_limited_body(), &site.body_budget, time);
         read.await.map(|held| Self(held.bytes))
     }
 }
 
 /// A buffered body. It occupies its share of the memory budget until it is dropped.
-pub(crate) struct Held<'a> {
+pub(crate) struct BufferedBody<'a> {
     /// The body.
     pub(crate) bytes: Bytes,
     _room: SemaphorePermit<'a>,
-    _place: Option<OneOf<IpAddr>>,
+    _place: Option<PerKeyPermit<IpAddr>>,
 }
 
-impl Held<'_> {
+impl BufferedBody<'_> {
     /// Also holds one of the upload slots of its sender.
-    pub(crate) fn keeping(self, place: Option<OneOf<IpAddr>>) -> Self {
+    pub(crate) fn keeping(self, place: Option<PerKeyPermit<IpAddr>>) -> Self {
         Self { _place: place, ..self }
     }
 }
 
-impl Whole {
+impl FullBody {
     /// Buffers a body of at most `bytes_max` within the budget `room`, in KiB. For handlers that have limits of their
     /// own or check the head first.
     pub(crate) async fn up_to<'a>(
@@ -63,7 +63,7 @@ impl Whole {
         site: &SiteContext,
         body: Body,
         room: &'a Semaphore,
-    ) -> Result<Held<'a>, Problem> {
+    ) -> Result<BufferedBody<'a>, Problem> {
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, bytes_max));
         Self::read(announced, limited, room, site.request_timeout / 2).await
@@ -75,7 +75,7 @@ impl Whole {
         limited: Body,
         room: &Semaphore,
         time: Duration,
-    ) -> Result<Held<'_>, Problem> {
+    ) -> Result<BufferedBody<'_>, Problem> {
         if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
             return Err(too_large());
         }
@@ -90,7 +90,7 @@ impl Whole {
 }
 
 /// Buffers a body and takes budget only for the bytes received, so that a stalled body occupies little.
-async fn read_within(mut body: Body, room: &Semaphore) -> Result<Held<'_>, Problem> {
+async fn read_within(mut body: Body, room: &Semaphore) -> Result<BufferedBody<'_>, Problem> {
     let take = |kib: usize| {
         room.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX))
             .map_err(|_| Error::unavailable("the budget for request bodies in transfer is used up"))
@@ -101,7 +101,7 @@ async fn read_within(mut body: Body, room: &Semaphore) -> Result<Held<'_>, Probl
         whole.extend_from_slice(&data);
         taken.merge(take(whole.len().div_ceil(1024).saturating_sub(taken.num_permits()))?);
     }
-    Ok(Held { bytes: whole.freeze(), _room: taken, _place: None })
+    Ok(BufferedBody { bytes: whole.freeze(), _room: taken, _place: None })
 }
 
 fn unreadable(error: axum::Error) -> Problem {

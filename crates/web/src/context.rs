@@ -29,11 +29,11 @@ pub(crate) struct SiteContext {
     /// The menus of the enabled apps.
     pub(crate) navigation: Navigation,
     /// Limits the passwords and keys that one address may try; `None` is no limit.
-    pub(crate) attempts: Option<AddressLimit>,
+    pub(crate) credential_limit: Option<AddressLimit>,
     /// The memory budget for request bodies in transfer, in KiB.
-    pub(crate) body_room: Semaphore,
+    pub(crate) body_budget: Semaphore,
     /// Cancelled at shutdown, to end all streams.
-    pub(crate) end: CancellationToken,
+    pub(crate) shutdown: CancellationToken,
 }
 
 /// The state of the handlers of one app: the shared context and the app's own part. Cloned for every request.

@@ -17,7 +17,7 @@ use hyper::body::Incoming;
 use lodge_domain::links::Links;
 use tower::ServiceExt;
 
-use self::form::Form;
+use self::form::ProblemFormat;
 use crate::{
     accounts, board,
     context::SiteContext,
@@ -26,7 +26,7 @@ use crate::{
         cross_site, headers,
         instruments::{self, RedirectInstruments},
         request_id::{self, RequestId, RequestIds},
-        server::Answer,
+        server::ConnectionHandler,
     },
     error::Problem,
     links,
@@ -41,7 +41,7 @@ const BODY_BYTES_MAX: usize = 128 * 1024;
 
 /// Serves all requests: redirects of cached links on a fast path, everything else through the router.
 #[derive(Clone)]
-pub struct Front(Arc<Inner>);
+pub struct HttpService(Arc<Inner>);
 
 struct Inner {
     site: Arc<SiteContext>,
@@ -55,7 +55,7 @@ struct Inner {
     redirects: RedirectInstruments,
 }
 
-impl Front {
+impl HttpService {
     /// Composes the routes of the apps.
     pub fn new(site: Site, apps: Apps) -> Self {
         let (links, has_rides) = (apps.links.clone(), apps.rides.is_some());
@@ -100,7 +100,7 @@ impl Front {
         }
         let began = Instant::now();
         let id = self.request_id(peer, request.headers());
-        let mut response = links::redirect::at_once(links, request, &id)?;
+        let mut response = links::redirect::redirect_cached(links, request, &id)?;
         headers::add_transport(&mut response, self.0.over_tls);
         self.0.redirects.redirect(response.status(), began);
         Some(response)
@@ -112,14 +112,14 @@ impl Front {
     }
 
     /// Chooses the format of an error by path and `Accept`.
-    fn form(&self, path: &str, headers: &HeaderMap) -> Form {
+    fn form(&self, path: &str, headers: &HeaderMap) -> ProblemFormat {
         if self.0.has_rides && rides::owns(path) {
-            Form::Message
+            ProblemFormat::Message
         } else if !path.starts_with("/api/") && wants_page(headers) {
             let navigation = self.0.site.navigation;
-            Form::Page(navigation, subject(path, navigation))
+            ProblemFormat::Page(navigation, subject(path, navigation))
         } else {
-            Form::Details
+            ProblemFormat::Details
         }
     }
 
@@ -187,7 +187,7 @@ impl Front {
     }
 }
 
-impl Answer for Front {
+impl ConnectionHandler for HttpService {
     async fn answer(&self, peer: SocketAddr, request: Request<Incoming>) -> Response {
         match self.redirect_at_once(peer, &request) {
             Some(response) => response,
@@ -197,7 +197,7 @@ impl Answer for Front {
     }
 
     fn end_streams(&self) {
-        self.0.site.end.cancel();
+        self.0.site.shutdown.cancel();
     }
 }
 

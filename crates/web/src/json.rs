@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode, header};
 use lodge_domain::{Error, Result};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
-use crate::{body::Whole, context::SiteContext, error::Problem, request::unquoted};
+use crate::{body::FullBody, context::SiteContext, error::Problem, request::unquoted};
 
 /// An extractor that parses the body as JSON.
 pub(crate) struct JsonBody<T>(pub(crate) T);
@@ -20,7 +20,7 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let headers = request.headers().clone();
-        let Whole(body) = Whole::from_request(request, state).await?;
+        let FullBody(body) = FullBody::from_request(request, state).await?;
         body_of(&headers, &body).map(Self)
     }
 }
@@ -84,7 +84,7 @@ where
 }
 
 /// Returns a required field or parameter.
-pub(crate) fn given<T>(field: &'static str, value: Option<T>) -> Result<T> {
+pub(crate) fn required<T>(field: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| Error::invalid(field, "is missing"))
 }
 

@@ -2,7 +2,6 @@
 //! routes and pages of each app.
 
 mod accounts;
-mod answers;
 mod api_docs;
 mod board;
 mod body;
@@ -13,12 +12,13 @@ pub mod edge;
 mod error;
 mod front;
 mod json;
-mod kept;
 mod links;
 mod multipart;
 mod pages;
+mod personal_data;
 mod pictures;
 mod request;
+mod responses;
 mod rides;
 mod routes;
 mod session;
@@ -27,6 +27,6 @@ mod sign_in;
 mod site;
 
 pub use board::hook_body;
-pub use front::Front;
+pub use front::HttpService;
 pub use settings::SiteSettings;
 pub use site::{Apps, Site};

@@ -12,7 +12,7 @@ const TEXT_BYTES_MAX: u64 = 32 * 1024;
 
 /// A parsed form.
 #[derive(Debug, Default)]
-pub(crate) struct Form {
+pub(crate) struct MultipartForm {
     /// The text fields by name; of repeated fields, the last.
     pub(crate) texts: HashMap<&'static str, String>,
     /// The content of the file field; of repeated files, the last.
@@ -29,7 +29,7 @@ fn kind(headers: &HeaderMap) -> &str {
     kind.unwrap_or_default()
 }
 
-impl Form {
+impl MultipartForm {
     /// Parses a form with the text fields `texts`, each of at most 32 KiB, and the file field `file`, of at most
     /// `bytes_max`. The body is already bounded.
     pub(crate) async fn read(

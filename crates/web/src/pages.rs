@@ -44,7 +44,7 @@ pub(crate) fn form_page(
 }
 
 /// Redirects with 303 See Other, after a form.
-pub(crate) fn go_to(path: &str) -> HttpResult {
+pub(crate) fn redirect_to(path: &str) -> HttpResult {
     let location = HeaderValue::try_from(path).map_err(Error::internal)?;
     let mut response = Response::default();
     *response.status_mut() = StatusCode::SEE_OTHER;

@@ -6,7 +6,7 @@ use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Query, Request
 use http::{HeaderMap, Method, header, request::Parts, uri::Authority};
 use jiff::Timestamp;
 use lodge_domain::{
-    Attempt, Error,
+    Error, IdempotencyKey,
     accounts::SessionDigest,
     keys::TOKEN_PREFIX,
     links::{Caller, MANAGE_PREFIX, Origin, Owner},
@@ -15,7 +15,7 @@ use lodge_domain::{
 use serde::de::DeserializeOwned;
 
 use crate::{
-    body::Whole,
+    body::FullBody,
     context::SiteContext,
     edge::{
         address::{Client, Peer},
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The context of a request: everything but its body.
-pub(crate) struct Asked {
+pub(crate) struct RequestContext {
     /// The client that rate limits count for.
     pub(crate) client: Client,
     /// The HTTP method.
@@ -40,7 +40,7 @@ pub(crate) struct Asked {
     secret: InstallationSecret,
 }
 
-impl Asked {
+impl RequestContext {
     /// Whether the client uses TLS, according to `public_url` or a trusted proxy.
     pub(crate) fn over_tls(&self) -> bool {
         self.base_url.starts_with("https://")
@@ -52,7 +52,7 @@ impl Asked {
     }
 
     /// Whether the `Host` header names the loopback interface.
-    pub(crate) fn is_asked_here(&self) -> bool {
+    pub(crate) fn names_loopback_host(&self) -> bool {
         let Some(authority) = self.host.as_deref().and_then(|host| host.parse().ok()) else {
             return false;
         };
@@ -102,25 +102,25 @@ impl Asked {
 
     /// Returns the idempotency key of this request, if any. `said` may contain a link's password, so it is stored only
     /// as an HMAC with the installation secret: without the secret, the stored value allows no guesses.
-    pub(crate) fn attempt(
+    pub(crate) fn idempotency_key(
         &self,
         caller: &Caller,
         route: &str,
         said: &[&[u8]],
-    ) -> Result<Option<Attempt>, Problem> {
+    ) -> Result<Option<IdempotencyKey>, Problem> {
         let said = self.secret.sign("idempotency", said);
-        self.attempt_of(&caller.scope(), route, &[&said])
+        self.idempotency_key_in(&caller.scope(), route, &[&said])
     }
 
     /// The same for the caller named by `scope`, whatever the app. `said` is hashed without a secret, because processes
     /// that share accounts need not share one; it must contain no password.
-    pub(crate) fn attempt_of(
+    pub(crate) fn idempotency_key_in(
         &self,
         scope: &str,
         route: &str,
         said: &[&[u8]],
-    ) -> Result<Option<Attempt>, Problem> {
-        Ok(idempotency::attempt(&self.headers, scope, &self.method, route, said, self.at)?)
+    ) -> Result<Option<IdempotencyKey>, Problem> {
+        Ok(idempotency::bound_key(&self.headers, scope, &self.method, route, said, self.at)?)
     }
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn client(parts: &Parts) -> Result<Client, Error> {
 const NO_SESSIONS: Error =
     Error::unauthenticated("session tokens do not work here: this server has no accounts");
 
-impl<S: Send + Sync> FromRequestParts<S> for Asked
+impl<S: Send + Sync> FromRequestParts<S> for RequestContext
 where
     Arc<SiteContext>: FromRef<S>,
 {
@@ -194,7 +194,7 @@ fn is_host(host: &str) -> bool {
 }
 
 /// Replaces the field of an [`Error::Invalid`] by the name that the caller uses.
-pub(crate) fn called(field: &'static str, error: Error) -> Error {
+pub(crate) fn with_field_name(field: &'static str, error: Error) -> Error {
     match error {
         Error::Invalid { reason, .. } => Error::invalid(field, reason),
         other => other,
@@ -216,24 +216,24 @@ pub(crate) fn limit(
 }
 
 /// An extractor that counts one password, code or key against the limit of the address, before the body is read.
-pub(crate) struct OneAttempt;
+pub(crate) struct CredentialRateLimit;
 
-impl<S: Send + Sync> FromRequestParts<S> for OneAttempt
+impl<S: Send + Sync> FromRequestParts<S> for CredentialRateLimit
 where
     Arc<SiteContext>: FromRef<S>,
 {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        limits::take(Arc::from_ref(state).attempts.as_ref(), client(parts)?)?;
+        limits::take(Arc::from_ref(state).credential_limit.as_ref(), client(parts)?)?;
         Ok(Self)
     }
 }
 
 /// A path parameter, or several as a tuple.
-pub(crate) struct Segment<T = String>(pub(crate) T);
+pub(crate) struct PathParam<T = String>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParam<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -245,9 +245,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
 }
 
 /// The query parameters.
-pub(crate) struct Parameters<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -270,7 +270,7 @@ where
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let Whole(body) = Whole::from_request(request, state).await?;
+        let FullBody(body) = FullBody::from_request(request, state).await?;
         form(&body).map(Self)
     }
 }

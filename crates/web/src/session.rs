@@ -10,19 +10,19 @@ use lodge_domain::{
     links::Owner,
 };
 
-use crate::{context::SiteContext, cookies::CookieName, request::Asked};
+use crate::{context::SiteContext, cookies::CookieName, request::RequestContext};
 
 const COOKIE: CookieName = CookieName("__Host-lodge_session", "lodge_session");
 
 /// The signed-in caller of a page.
-pub(crate) enum Person {
+pub(crate) enum PageCaller {
     /// The owner of an API key.
     Key(ApiKey),
     /// An account with its session.
     Account(Box<SignedIn>),
 }
 
-impl Person {
+impl PageCaller {
     /// Returns the caller as an owner of links.
     pub(crate) fn owner(&self) -> Owner {
         match self {
@@ -41,18 +41,21 @@ impl Person {
 }
 
 /// Returns the signed-in caller; `None` without a valid session.
-pub(crate) async fn person(site: &SiteContext, asked: &Asked) -> Result<Option<Person>> {
-    if let Some(session) = of_account(asked) {
+pub(crate) async fn page_caller(
+    site: &SiteContext,
+    asked: &RequestContext,
+) -> Result<Option<PageCaller>> {
+    if let Some(session) = account_session(asked) {
         let me = account(site, session).await?;
-        return Ok(me.map(Box::new).map(Person::Account));
+        return Ok(me.map(Box::new).map(PageCaller::Account));
     }
     let Some(note) = COOKIE.read(&asked.headers, asked.over_tls()) else { return Ok(None) };
     let owner = key::owner(&site.keys, &site.secret, note, asked.at).await?;
-    Ok(owner.map(Person::Key))
+    Ok(owner.map(PageCaller::Key))
 }
 
 /// Returns the account session in the cookie, without checking that it is still valid.
-pub(crate) fn of_account(asked: &Asked) -> Option<SessionDigest> {
+pub(crate) fn account_session(asked: &RequestContext) -> Option<SessionDigest> {
     COOKIE.read(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
 }
 
@@ -70,19 +73,23 @@ pub(crate) async fn account(
 }
 
 /// Makes the cookie that signs in the owner of `key`.
-pub(crate) fn begin_key(site: &SiteContext, asked: &Asked, key: KeyId) -> Result<HeaderValue> {
-    let note = key::note(&site.secret, key, asked.at);
+pub(crate) fn begin_key(
+    site: &SiteContext,
+    asked: &RequestContext,
+    key: KeyId,
+) -> Result<HeaderValue> {
+    let note = key::cookie_value(&site.secret, key, asked.at);
     COOKIE.header(&note, key::SECONDS, asked.over_tls())
 }
 
 /// Makes the cookie of an account session; both expire together.
-pub(crate) fn begin_account(asked: &Asked, fresh: &FreshSession) -> Result<HeaderValue> {
+pub(crate) fn begin_account(asked: &RequestContext, fresh: &FreshSession) -> Result<HeaderValue> {
     let lasts = fresh.signed_in.session.expires_at.duration_since(asked.at);
     COOKIE.header(&fresh.token, lasts.as_secs(), asked.over_tls())
 }
 
 /// Makes the cookie that signs out.
-pub(crate) fn end(asked: &Asked) -> Result<HeaderValue> {
+pub(crate) fn end(asked: &RequestContext) -> Result<HeaderValue> {
     COOKIE.header("", 0, asked.over_tls())
 }
 

@@ -16,8 +16,8 @@ use tokio::time::timeout;
 use crate::{
     context::SiteContext,
     error::{HttpResult, Problem},
-    pages::{go_to, page, words},
-    request::{Asked, FormBody, OneAttempt, Parameters},
+    pages::{page, redirect_to, words},
+    request::{CredentialRateLimit, FormBody, QueryParams, RequestContext},
     routes::Routes,
     session,
 };
@@ -70,12 +70,12 @@ pub(crate) struct Next {
 /// `GET /login`.
 async fn form(
     State(site): State<Arc<SiteContext>>,
-    Parameters(Next { next }): Parameters<Next>,
-    asked: Asked,
+    QueryParams(Next { next }): QueryParams<Next>,
+    asked: RequestContext,
 ) -> HttpResult {
-    let person = session::person(&site, &asked).await?;
+    let person = session::page_caller(&site, &asked).await?;
     let typed = SignInForm { next, ..SignInForm::default() };
-    let name = person.as_ref().map(session::Person::name);
+    let name = person.as_ref().map(session::PageCaller::name);
     let providers = providers(&site).await;
     page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))
 }
@@ -109,8 +109,8 @@ fn login<'a>(
 /// `POST /login`.
 async fn begin(
     State(site): State<Arc<SiteContext>>,
-    _: OneAttempt,
-    asked: Asked,
+    _: CredentialRateLimit,
+    asked: RequestContext,
     FormBody(form): FormBody<SignInForm>,
 ) -> HttpResult {
     match &site.accounts {
@@ -121,10 +121,10 @@ async fn begin(
     }
 }
 
-async fn with_key(site: &SiteContext, asked: &Asked, form: SignInForm) -> HttpResult {
+async fn with_key(site: &SiteContext, asked: &RequestContext, form: SignInForm) -> HttpResult {
     match site.keys.authenticate(form.api_key.trim()).await {
         Ok(key) => {
-            leave(site, asked).await?;
+            end_previous_session(site, asked).await?;
             signed_in(&form.next, "/links", session::begin_key(site, asked, key.id)?)
         }
         Err(Error::Unauthenticated(_)) => {
@@ -140,12 +140,12 @@ async fn with_key(site: &SiteContext, asked: &Asked, form: SignInForm) -> HttpRe
 async fn with_password(
     site: &SiteContext,
     accounts: &AccountsClient,
-    asked: &Asked,
+    asked: &RequestContext,
     form: SignInForm,
 ) -> HttpResult {
-    match let_in(accounts, asked, &form.username, &form.password).await {
+    match begin_session(accounts, asked, &form.username, &form.password).await {
         Ok(fresh) => {
-            leave(site, asked).await?;
+            end_previous_session(site, asked).await?;
             signed_in(&form.next, home(site), session::begin_account(asked, &fresh)?)
         }
         Err(error) => refused(site, &form, error).await,
@@ -153,19 +153,19 @@ async fn with_password(
 }
 
 /// Begins a session for a username and password.
-pub(crate) async fn let_in(
+pub(crate) async fn begin_session(
     accounts: &AccountsClient,
-    asked: &Asked,
+    asked: &RequestContext,
     username: &str,
     password: &str,
 ) -> Result<FreshSession, Error> {
-    let wish = SignIn {
+    let request = SignIn {
         username: username.to_owned(),
         password: Password::parse("password", password.to_owned())?,
         from: asked.client.limited_by(),
         agent: asked.agent().to_owned(),
     };
-    accounts.sign_in(wish).await
+    accounts.sign_in(request).await
 }
 
 /// Shows the form again. A malformed password counts as a wrong one.
@@ -197,7 +197,7 @@ pub(crate) fn home(site: &SiteContext) -> &'static str {
 }
 
 pub(crate) fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> HttpResult {
-    let mut response = go_to(own_path(next).unwrap_or(home))?;
+    let mut response = redirect_to(own_path(next).unwrap_or(home))?;
     response.headers_mut().append(header::SET_COOKIE, cookie);
     Ok(response)
 }
@@ -214,21 +214,24 @@ fn is_own_path(next: &str) -> bool {
 }
 
 /// `POST /logout`.
-async fn end(State(site): State<Arc<SiteContext>>, asked: Asked) -> HttpResult {
-    leave(&site, &asked).await?;
+async fn end(State(site): State<Arc<SiteContext>>, asked: RequestContext) -> HttpResult {
+    end_previous_session(&site, &asked).await?;
     signed_out(&asked, "/")
 }
 
 /// Redirects to `path` and deletes the session cookie.
-pub(crate) fn signed_out(asked: &Asked, path: &str) -> HttpResult {
-    let mut response = go_to(path)?;
+pub(crate) fn signed_out(asked: &RequestContext, path: &str) -> HttpResult {
+    let mut response = redirect_to(path)?;
     response.headers_mut().append(header::SET_COOKIE, session::end(asked)?);
     Ok(response)
 }
 
 /// Ends the account session of the browser, so that none stays open without a cookie.
-pub(crate) async fn leave(site: &SiteContext, asked: &Asked) -> Result<(), Error> {
-    let session = session::of_account(asked);
+pub(crate) async fn end_previous_session(
+    site: &SiteContext,
+    asked: &RequestContext,
+) -> Result<(), Error> {
+    let session = session::account_session(asked);
     let Some((accounts, session)) = site.accounts.as_ref().zip(session) else { return Ok(()) };
     match accounts.sign_out(session, None).await {
         // Already ended.
@@ -242,7 +245,7 @@ mod tests {
     use lodge_domain::accounts::ProviderName;
 
     use super::*;
-    use crate::pages::check::{self, EVIL};
+    use crate::pages::check::{self, HOSTILE_INPUT};
 
     #[test]
     fn redirects_after_a_sign_in_stay_on_this_site() {
@@ -259,22 +262,23 @@ mod tests {
     #[test]
     fn typed_text_is_escaped_and_passwords_are_not_shown_again() {
         let typed = SignInForm {
-            username: EVIL.to_owned(),
+            username: HOSTILE_INPUT.to_owned(),
             password: "correct horse".to_owned(),
-            next: EVIL.to_owned(),
+            next: HOSTILE_INPUT.to_owned(),
             ..SignInForm::default()
         };
         let name = ProviderName::parse("acme").unwrap();
-        let providers = [Provider { name, title: EVIL.to_owned(), issuer: EVIL.to_owned() }];
+        let providers =
+            [Provider { name, title: HOSTILE_INPUT.to_owned(), issuer: HOSTILE_INPUT.to_owned() }];
         for (accounts, keys) in [(true, true), (true, false), (false, true)] {
             let html = check::rendered(&LoginPage {
-                signed_in_as: Some(EVIL),
+                signed_in_as: Some(HOSTILE_INPUT),
                 accounts,
                 providers: &providers,
                 keys,
                 typed: &typed,
-                wrong: Some(EVIL),
-                wrong_key: Some(EVIL),
+                wrong: Some(HOSTILE_INPUT),
+                wrong_key: Some(HOSTILE_INPUT),
             });
             assert!(!html.contains("correct horse"), "{html}");
         }

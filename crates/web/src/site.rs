@@ -22,9 +22,9 @@ use crate::{
     board::{self, BoardApp, HooksApp},
     context::SiteContext,
     edge::limits::AddressLimit,
-    kept::Kept,
     links::{self, LinksApp},
     pages::{Navigation, assets},
+    personal_data::PersonalData,
     pictures::Uploads,
     rides::{self, RidesApp},
     routes::Routes,
@@ -87,9 +87,9 @@ impl Site {
             public_url: settings.public_url.clone(),
             request_timeout: settings.request_timeout,
             navigation,
-            attempts: AddressLimit::per_minute(settings.attempts_per_minute),
-            body_room: Semaphore::new(BODIES_KIB_MAX),
-            end: CancellationToken::new(),
+            credential_limit: AddressLimit::per_minute(settings.attempts_per_minute),
+            body_budget: Semaphore::new(BODIES_KIB_MAX),
+            shutdown: CancellationToken::new(),
         });
         let routes = apps.routes(&site, &settings, &uploads);
         (site, uploads, routes)
@@ -115,9 +115,9 @@ impl Apps {
         }
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
             let passes =
-                self.rides.iter().map(|rides| Box::new(Arc::clone(rides)) as Box<dyn Kept>);
+                self.rides.iter().map(|rides| Box::new(Arc::clone(rides)) as Box<dyn PersonalData>);
             let messages =
-                self.board.iter().map(|board| Box::new(Arc::clone(board)) as Box<dyn Kept>);
+                self.board.iter().map(|board| Box::new(Arc::clone(board)) as Box<dyn PersonalData>);
             let kept = passes.chain(messages).collect();
             let pictures = (pictures, Arc::clone(uploads));
             let app = AccountsApp::new(Arc::clone(site), accounts, pictures, kept, settings);

@@ -23,9 +23,9 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::connection::{Answered, Connection};
+use self::connection::{Connection, TimedOutcome};
 use crate::{
-    frame::{self, Broken, Incoming, Outgoing},
+    frame::{self, ConnectionError, Incoming, Outgoing},
     key::SharedKey,
     tls::ClientTls,
 };
@@ -145,7 +145,7 @@ impl Backend for Pool {
             match connection.call(&call, deadline).await {
                 // It was not sent, so another connection can take it, after other tasks have run.
                 None => tokio::task::yield_now().await,
-                Some(Answered { outcome, at }) => {
+                Some(TimedOutcome { outcome, at }) => {
                     metrics::histogram!("lodge_wire_round_trip_seconds").record(asked.elapsed());
                     drop(turn);
                     metrics::histogram!("lodge_wire_free_connection_seconds").record(at.elapsed());
@@ -215,12 +215,12 @@ impl Shared {
 
     /// Keeps a slot connected; never returns.
     async fn keep(&self, slot: usize) {
-        let (mut server, mut redial) = (slot, Redial::new(self.options.redial));
+        let (mut server, mut redial) = (slot, Backoff::new(self.options.redial));
         loop {
             let address = &self.options.servers[server % self.options.servers.len()];
             match timeout(self.options.patience, self.dial(address))
                 .await
-                .unwrap_or(Err(Broken::Silent))
+                .unwrap_or(Err(ConnectionError::ReadTimeout))
             {
                 Ok((connection, running)) => {
                     let began = Instant::now();
@@ -242,7 +242,10 @@ impl Shared {
         }
     }
 
-    async fn dial(&self, address: &str) -> Result<(Arc<Connection>, connection::Running), Broken> {
+    async fn dial(
+        &self,
+        address: &str,
+    ) -> Result<(Arc<Connection>, connection::ConnectionTask), ConnectionError> {
         Connection::begin(open(address, self.options.tls.as_ref()).await?, &self.options).await
     }
 }
@@ -251,7 +254,7 @@ impl Shared {
 pub(crate) async fn open(
     address: &str,
     tls: Option<&ClientTls>,
-) -> Result<(Incoming, Outgoing), Broken> {
+) -> Result<(Incoming, Outgoing), ConnectionError> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     match tls {
@@ -261,13 +264,13 @@ pub(crate) async fn open(
 }
 
 /// Exponential backoff for reconnects: the pause doubles up to `longest`.
-struct Redial {
+struct Backoff {
     first: Duration,
     longest: Duration,
     next: Duration,
 }
 
-impl Redial {
+impl Backoff {
     fn new((first, longest): (Duration, Duration)) -> Self {
         Self { first, longest, next: first }
     }
@@ -300,7 +303,7 @@ mod tests {
     #[test]
     fn pauses_grow_until_a_connection_has_lived_for_the_longest() {
         let ms = Duration::from_millis;
-        let mut redial = Redial::new((ms(50), ms(300)));
+        let mut redial = Backoff::new((ms(50), ms(300)));
         let mut after = |lived| {
             redial.lived(lived);
             redial.pause()

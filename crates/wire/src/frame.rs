@@ -17,7 +17,7 @@ use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 pub const FRAME_BYTES_MAX: usize = 2 << 20;
 
 /// The longest frame of an unauthenticated connection, in bytes.
-const STRANGER_BYTES_MAX: usize = 1 << 10;
+const HANDSHAKE_FRAME_BYTES_MAX: usize = 1 << 10;
 
 /// The receiving half of a connection.
 pub(crate) type Incoming = FramedRead<Box<dyn AsyncRead + Send + Unpin>, LengthDelimitedCodec>;
@@ -26,19 +26,19 @@ pub(crate) type Outgoing = FramedWrite<Box<dyn AsyncWrite + Send + Unpin>, Lengt
 
 /// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Broken {
+pub(crate) enum ConnectionError {
     #[error("the peer closed the connection")]
     Closed,
     #[error("timed out: the peer sent nothing")]
-    Silent,
+    ReadTimeout,
     #[error("timed out: the peer did not read")]
-    Deaf,
+    WriteTimeout,
     #[error("the peer sent an invalid message: {0}")]
-    Unreadable(serde_json::Error),
+    InvalidMessage(serde_json::Error),
     #[error("the peer refused the connection: {0}")]
     Refused(String),
     #[error("refused the connection: {0}")]
-    TurnedAway(&'static str),
+    Rejected(&'static str),
     #[error("the peer does not speak TLS")]
     NoTls,
     #[error("TLS handshake failed: {0}")]
@@ -47,9 +47,9 @@ pub(crate) enum Broken {
     Io(#[from] std::io::Error),
 }
 
-impl Broken {
+impl ConnectionError {
     /// Whether the peer only disconnected. TCP reports a reset if the peer had not read everything.
-    pub(crate) fn is_departure(&self) -> bool {
+    pub(crate) fn is_disconnect(&self) -> bool {
         use ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
         match self {
             Self::Closed => true,
@@ -84,9 +84,9 @@ fn framed(
     read: Box<dyn AsyncRead + Send + Unpin>,
     write: Box<dyn AsyncWrite + Send + Unpin>,
 ) -> (Incoming, Outgoing) {
-    let mut strangers = codec();
-    strangers.set_max_frame_length(STRANGER_BYTES_MAX);
-    (FramedRead::new(read, strangers), FramedWrite::new(write, codec()))
+    let mut clients = codec();
+    clients.set_max_frame_length(HANDSHAKE_FRAME_BYTES_MAX);
+    (FramedRead::new(read, clients), FramedWrite::new(write, codec()))
 }
 
 /// Accepts frames of up to [`FRAME_BYTES_MAX`] from now on.
@@ -98,12 +98,14 @@ pub(crate) fn trust(frames: &mut Incoming) {
 pub(crate) async fn receive(
     frames: &mut (impl Stream<Item = std::io::Result<BytesMut>> + Unpin),
     patience: Duration,
-) -> Result<BytesMut, Broken> {
+) -> Result<BytesMut, ConnectionError> {
     match timeout(patience, frames.next()).await {
-        Err(_) => Err(Broken::Silent),
-        Ok(None) => Err(Broken::Closed),
+        Err(_) => Err(ConnectionError::ReadTimeout),
+        Ok(None) => Err(ConnectionError::Closed),
         // The peer closed TCP without a TLS `close_notify`.
-        Ok(Some(Err(error))) if error.kind() == ErrorKind::UnexpectedEof => Err(Broken::Closed),
+        Ok(Some(Err(error))) if error.kind() == ErrorKind::UnexpectedEof => {
+            Err(ConnectionError::Closed)
+        }
         Ok(Some(frame)) => Ok(frame?),
     }
 }
@@ -112,8 +114,9 @@ pub(crate) async fn receive(
 pub(crate) async fn receive_as<T: DeserializeOwned>(
     frames: &mut (impl Stream<Item = std::io::Result<BytesMut>> + Unpin),
     patience: Duration,
-) -> Result<T, Broken> {
-    serde_json::from_slice(&receive(frames, patience).await?).map_err(Broken::Unreadable)
+) -> Result<T, ConnectionError> {
+    serde_json::from_slice(&receive(frames, patience).await?)
+        .map_err(ConnectionError::InvalidMessage)
 }
 
 /// Serialises a message to the bytes of a frame.
@@ -128,7 +131,7 @@ pub(crate) async fn send_together(
     first: Bytes,
     waiting: &mut Receiver<Bytes>,
     patience: Duration,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let together = async {
         frames.feed(first).await?;
         while let Ok(next) = waiting.try_recv() {
@@ -144,7 +147,7 @@ pub(crate) async fn send_last(
     frames: &mut Outgoing,
     frame: Bytes,
     patience: Duration,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     send(frames, frame, patience).await?;
     taken(SinkExt::<Bytes>::close(frames), patience).await
 }
@@ -154,7 +157,7 @@ pub(crate) async fn send(
     frames: &mut (impl Sink<Bytes, Error = std::io::Error> + Unpin),
     frame: Bytes,
     patience: Duration,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     taken(frames.send(frame), patience).await
 }
 
@@ -162,8 +165,8 @@ pub(crate) async fn send(
 async fn taken(
     sending: impl Future<Output = std::io::Result<()>>,
     patience: Duration,
-) -> Result<(), Broken> {
-    Ok(timeout(patience, sending).await.map_err(|_| Broken::Deaf)??)
+) -> Result<(), ConnectionError> {
+    Ok(timeout(patience, sending).await.map_err(|_| ConnectionError::WriteTimeout)??)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 mod client;
 mod frame;
-mod hello;
+mod handshake;
 mod key;
 mod message;
 mod probe;
@@ -16,16 +16,16 @@ mod tls;
 pub use self::{
     client::{Pool, PoolOptions},
     key::SharedKey,
-    probe::{NotMet, say_hello},
+    probe::{ProbeError, probe},
     server::{ServerOptions, serve},
-    tls::{BadTls, ClientTls, Identity, ServerTls, certificates_end},
+    tls::{ClientTls, Identity, ServerTls, TlsError, certificates_expiry},
 };
 
 /// For the fuzz targets.
 pub mod raw {
     pub use crate::{
         frame::{FRAME_BYTES_MAX, codec},
-        hello::{Answered, Bytes32, Greeting, Verdict},
+        handshake::{Bytes32, ClientHello, HandshakeResult, ServerHello},
         message::{FromClient, FromServer, Outcome},
     };
 }

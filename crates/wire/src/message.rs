@@ -78,7 +78,8 @@ mod tests {
 
     use lodge_domain::{
         accounts::{
-            Edit, Email, ImportAccount, NewPassword, Own, SessionDigest, SignIn, SignUp, Username,
+            Email, ImportAccount, NewPassword, OwnAccountCall, ProfileChange, SessionDigest,
+            SignIn, SignUp, Username,
         },
         passwords::Password,
     };
@@ -101,10 +102,13 @@ mod tests {
     #[test]
     fn removing_an_address_differs_from_leaving_it_unchanged() {
         for email in [None, Some(None), Some(Some(Email::parse("ada@example.org").unwrap()))] {
-            let edit = Edit { nickname: None, email: email.clone() };
-            let call = Call::Own { session: SessionDigest::of("x"), wish: Own::Edit(edit) };
+            let edit = ProfileChange { nickname: None, email: email.clone() };
+            let call =
+                Call::Own { session: SessionDigest::of("x"), call: OwnAccountCall::Edit(edit) };
             let read: Call = serde_json::from_str(&serde_json::to_string(&call).unwrap()).unwrap();
-            let Call::Own { wish: Own::Edit(read), .. } = read else { panic!("{read:?}") };
+            let Call::Own { call: OwnAccountCall::Edit(read), .. } = read else {
+                panic!("{read:?}")
+            };
             assert_eq!(read.email, email);
         }
     }
@@ -118,13 +122,13 @@ mod tests {
         let session = SessionDigest::of(SECRET);
         let calls = [
             Call::SignUp {
-                wish: SignUp {
+                request: SignUp {
                     username: ada.clone(),
                     password: new(),
                     nickname: None,
                     email: None,
                 },
-                attempt: None,
+                idempotency_key: None,
             },
             Call::SignIn(SignIn {
                 username: "ada".to_owned(),
@@ -139,7 +143,11 @@ mod tests {
             },
             Call::Own {
                 session,
-                wish: Own::ChangePassword { current: Some(password()), new: new(), from: None },
+                call: OwnAccountCall::ChangePassword {
+                    current: Some(password()),
+                    new: new(),
+                    from: None,
+                },
             },
         ];
         for call in calls {

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::{client, frame::Broken, hello, key::SharedKey, tls::ClientTls};
+use crate::{client, frame::ConnectionError, handshake, key::SharedKey, tls::ClientTls};
 
 /// Why a probe failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotMet(Broken);
+pub struct ProbeError(ConnectionError);
 
 /// Checks that the server at `address` accepts this key and this TLS identity, and proves that it has the key.
-pub async fn say_hello(
+pub async fn probe(
     address: &str,
     key: &SharedKey,
     tls: Option<&ClientTls>,
     patience: Duration,
-) -> Result<(), NotMet> {
+) -> Result<(), ProbeError> {
     let met = async {
         let (mut incoming, mut outgoing) = client::open(address, tls).await?;
-        hello::introduce((&mut incoming, &mut outgoing), key, patience).await.map(drop)
+        handshake::connect((&mut incoming, &mut outgoing), key, patience).await.map(drop)
     };
-    timeout(patience, met).await.unwrap_or(Err(Broken::Silent)).map_err(NotMet)
+    timeout(patience, met).await.unwrap_or(Err(ConnectionError::ReadTimeout)).map_err(ProbeError)
 }

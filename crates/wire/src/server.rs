@@ -1,7 +1,7 @@
 //! The server of the accounts tier.
 
 mod connection;
-mod strangers;
+mod pending_handshakes;
 
 use std::{fmt::Display, net::IpAddr, sync::Arc, time::Duration};
 
@@ -14,10 +14,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::strangers::{Stranger, Strangers};
+use self::pending_handshakes::{PendingHandshake, PendingHandshakes};
 use crate::{
-    frame::{self, Broken, Incoming, Outgoing},
-    hello,
+    frame::{self, ConnectionError, Incoming, Outgoing},
+    handshake,
     key::SharedKey,
     tls::ServerTls,
 };
@@ -30,9 +30,9 @@ pub struct ServerOptions {
     /// The most authenticated connections; one more is refused with a reason and closed.
     pub connections_max: usize,
     /// The most pending handshakes; one more closes the oldest from the host that has the most.
-    pub strangers_max: usize,
+    pub pending_handshakes_max: usize,
     /// The timeout of a handshake, including TLS.
-    pub hello: Duration,
+    pub handshake_timeout: Duration,
     /// The most calls in flight on a connection; one more is refused.
     pub in_flight_max: u32,
     /// The timeout of a write to a client.
@@ -53,8 +53,8 @@ impl ServerOptions {
         Self {
             key,
             connections_max: 500,
-            strangers_max: 128,
-            hello: Duration::from_secs(2),
+            pending_handshakes_max: 128,
+            handshake_timeout: Duration::from_secs(2),
             in_flight_max: 64,
             patience: Duration::from_secs(5),
             idle: Duration::from_secs(30),
@@ -73,7 +73,7 @@ pub async fn serve(
     options: ServerOptions,
     stop: CancellationToken,
 ) {
-    let door = Arc::new(Door::new(options));
+    let door = Arc::new(Admission::new(options));
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -90,9 +90,9 @@ pub async fn serve(
         };
         let (door, backend, stop) = (Arc::clone(&door), Arc::clone(&backend), stop.clone());
         if door.places.available_permits() > 0 {
-            let stranger = door.let_in(from);
+            let client = door.register(from);
             connections.spawn(async move {
-                let met = stranger.while_there_is_room(door.meet(stream, from)).await;
+                let met = client.run_unless_evicted(door.handshake(stream, from)).await;
                 if let Some(met) = met.flatten() {
                     connection::run(met, backend, &door.options, stop).await;
                 }
@@ -100,9 +100,9 @@ pub async fn serve(
         } else {
             door.note_refused(from);
             // If the pending handshakes are full, too, the connection is dropped: a refusal may need TLS, and time.
-            if let Some(stranger) = door.strangers.enter_if_there_is_room(from) {
+            if let Some(client) = door.pending_handshakes.try_add(from) {
                 connections.spawn(async move {
-                    stranger.while_there_is_room(door.refuse(stream)).await;
+                    client.run_unless_evicted(door.refuse(stream)).await;
                 });
             }
         }
@@ -116,7 +116,7 @@ pub async fn serve(
 }
 
 /// An authenticated connection and its permit.
-struct Met {
+struct Authenticated {
     incoming: Incoming,
     outgoing: Outgoing,
     /// Released on drop.
@@ -124,46 +124,49 @@ struct Met {
 }
 
 /// Admits connections: limits them and performs the handshake.
-struct Door {
+struct Admission {
     options: ServerOptions,
     places: Arc<Semaphore>,
-    strangers: Arc<Strangers>,
+    pending_handshakes: Arc<PendingHandshakes>,
     /// The time of the last log entry about a refused connection.
     told: Mutex<Option<Instant>>,
 }
 
-impl Door {
+impl Admission {
     fn new(options: ServerOptions) -> Self {
         Self {
             places: Arc::new(Semaphore::new(options.connections_max)),
-            strangers: Strangers::new(options.strangers_max),
+            pending_handshakes: PendingHandshakes::new(options.pending_handshakes_max),
             told: Mutex::default(),
             options,
         }
     }
 
     /// Registers a pending handshake.
-    fn let_in(&self, from: IpAddr) -> Stranger {
-        let (stranger, evicted) = self.strangers.enter(from);
+    fn register(&self, from: IpAddr) -> PendingHandshake {
+        let (client, evicted) = self.pending_handshakes.add(from);
         if let Some(host) = evicted {
             metrics::counter!("lodge_wire_strangers_dropped_total").increment(1);
-            self.tell(host, &"dropped for a newer connection before its handshake was complete");
+            self.log_refused(
+                host,
+                &"dropped for a newer connection before its handshake was complete",
+            );
         }
-        stranger
+        client
     }
 
     /// Performs the handshake; returns `None` if it fails.
-    async fn meet(&self, stream: TcpStream, from: IpAddr) -> Option<Met> {
+    async fn handshake(&self, stream: TcpStream, from: IpAddr) -> Option<Authenticated> {
         match self.try_meet(stream).await {
             Ok(met) => return Some(met),
             // A probe of the port is not a failed handshake.
-            Err(error) if error.is_departure() => {
+            Err(error) if error.is_disconnect() => {
                 tracing::debug!(%from, "a connection closed before its handshake");
             }
-            Err(Broken::TurnedAway(hello::FULL)) => self.note_refused(from),
+            Err(ConnectionError::Rejected(handshake::FULL)) => self.note_refused(from),
             Err(error) => {
                 metrics::counter!("lodge_wire_hellos_failed_total").increment(1);
-                self.tell(from, &error);
+                self.log_refused(from, &error);
             }
         }
         None
@@ -171,18 +174,18 @@ impl Door {
 
     fn note_refused(&self, from: IpAddr) {
         metrics::counter!("lodge_wire_connections_refused_total").increment(1);
-        self.tell(from, &hello::FULL);
+        self.log_refused(from, &handshake::FULL);
     }
 
-    async fn try_meet(&self, stream: TcpStream) -> Result<Met, Broken> {
-        let (options, deadline) = (&self.options, Instant::now() + self.options.hello);
+    async fn try_meet(&self, stream: TcpStream) -> Result<Authenticated, ConnectionError> {
+        let (options, deadline) = (&self.options, Instant::now() + self.options.handshake_timeout);
         let (mut incoming, mut outgoing) = self.open(stream, deadline).await?;
         let sides = (&mut incoming, &mut outgoing);
         let place = || Arc::clone(&self.places).try_acquire_owned().ok();
         let in_flight_max = options.in_flight_max;
-        let met = hello::welcome(sides, &options.key, in_flight_max, options.patience, place);
-        let place = timeout_at(deadline, met).await.unwrap_or(Err(Broken::Silent))?;
-        Ok(Met { incoming, outgoing, _place: place })
+        let met = handshake::accept(sides, &options.key, in_flight_max, options.patience, place);
+        let place = timeout_at(deadline, met).await.unwrap_or(Err(ConnectionError::ReadTimeout))?;
+        Ok(Authenticated { incoming, outgoing, _place: place })
     }
 
     /// Splits a connection into its halves, inside TLS if configured.
@@ -190,7 +193,7 @@ impl Door {
         &self,
         stream: TcpStream,
         deadline: Instant,
-    ) -> Result<(Incoming, Outgoing), Broken> {
+    ) -> Result<(Incoming, Outgoing), ConnectionError> {
         stream.set_nodelay(true)?;
         match &self.options.tls {
             None => Ok(frame::split(stream)),
@@ -200,16 +203,17 @@ impl Door {
 
     /// Refuses a connection past the limit.
     async fn refuse(&self, stream: TcpStream) {
-        let deadline = Instant::now() + self.options.hello;
+        let deadline = Instant::now() + self.options.handshake_timeout;
         if let Ok((_, mut outgoing)) = self.open(stream, deadline).await {
-            let said = hello::turn_away(&mut outgoing, hello::FULL, self.options.hello);
+            let said =
+                handshake::refuse(&mut outgoing, handshake::FULL, self.options.handshake_timeout);
             // A client that does not read this only sees the connection close.
             let _ = timeout_at(deadline, said).await;
         }
     }
 
     /// Logs a refused connection as a warning at most once a second, because any client can cause it.
-    fn tell(&self, from: IpAddr, why: &dyn Display) {
+    fn log_refused(&self, from: IpAddr, why: &dyn Display) {
         let mut told = self.told.lock();
         if told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
             *told = Some(Instant::now());

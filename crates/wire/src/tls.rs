@@ -21,8 +21,8 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use crate::{
-    frame::{self, Broken},
-    hello,
+    frame::{self, ConnectionError},
+    handshake,
 };
 
 /// The first byte of a TLS connection: a handshake record.
@@ -33,7 +33,7 @@ const REFUSAL: Duration = Duration::from_millis(500);
 
 /// Why certificates, keys or authorities are unusable.
 #[derive(Debug, thiserror::Error)]
-pub enum BadTls {
+pub enum TlsError {
     /// The text is not PEM of the expected kind.
     #[error("cannot parse the {0}: {1}")]
     Pem(&'static str, pem::Error),
@@ -60,10 +60,10 @@ pub struct Identity {
 
 impl Identity {
     /// Parses the certificate chain, the side's own certificate first, and the key, both in PEM.
-    pub fn read(certificates_pem: &[u8], key_pem: &[u8]) -> Result<Self, BadTls> {
+    pub fn read(certificates_pem: &[u8], key_pem: &[u8]) -> Result<Self, TlsError> {
         let chain = certificates("certificates", certificates_pem)?;
         let key = PrivateKeyDer::from_pem_slice(key_pem);
-        let key = key.map_err(|error| BadTls::Pem("certificate's key", error))?;
+        let key = key.map_err(|error| TlsError::Pem("certificate's key", error))?;
         Ok(Self { chain, key })
     }
 }
@@ -76,7 +76,7 @@ pub struct ServerTls(TlsAcceptor);
 impl ServerTls {
     /// Creates a configuration that presents `identity`. With authorities, in PEM, a client must present a
     /// certificate issued by one of them.
-    pub fn new(identity: Identity, clients_pem: Option<&[u8]>) -> Result<Self, BadTls> {
+    pub fn new(identity: Identity, clients_pem: Option<&[u8]>) -> Result<Self, TlsError> {
         let verifier: Arc<dyn ClientCertVerifier> = match clients_pem {
             None => WebPkiClientVerifier::no_client_auth(),
             Some(pem) => {
@@ -99,20 +99,20 @@ impl ServerTls {
         &self,
         stream: TcpStream,
         deadline: Instant,
-    ) -> Result<server::TlsStream<TcpStream>, Broken> {
+    ) -> Result<server::TlsStream<TcpStream>, ConnectionError> {
         let mut first = [0];
         match timeout_at(deadline, stream.peek(&mut first)).await {
-            Ok(Ok(0)) => return Err(Broken::Closed),
+            Ok(Ok(0)) => return Err(ConnectionError::Closed),
             Ok(Ok(_)) if first == [HANDSHAKE] => {}
             Ok(Err(error)) => return Err(error.into()),
             Ok(Ok(_)) | Err(_) => {
                 refuse_plain(stream).await;
-                return Err(Broken::NoTls);
+                return Err(ConnectionError::NoTls);
             }
         }
         match timeout_at(deadline, self.0.accept(stream)).await {
-            Ok(accepted) => accepted.map_err(Broken::Tls),
-            Err(_) => Err(Broken::Silent),
+            Ok(accepted) => accepted.map_err(ConnectionError::Tls),
+            Err(_) => Err(ConnectionError::ReadTimeout),
         }
     }
 }
@@ -121,7 +121,7 @@ async fn refuse_plain(stream: TcpStream) {
     // Unread input would reset the connection and discard the refusal.
     let _ = stream.try_read(&mut [0; 1024]);
     let (_, mut outgoing) = frame::split(stream);
-    let said = hello::turn_away(&mut outgoing, "the server speaks TLS only", REFUSAL);
+    let said = handshake::refuse(&mut outgoing, "the server speaks TLS only", REFUSAL);
     // A client that does not read this only sees the connection close.
     let _ = timeout(REFUSAL, said).await;
 }
@@ -134,7 +134,7 @@ pub struct ClientTls(TlsConnector);
 impl ClientTls {
     /// Creates a configuration that trusts servers with a certificate issued by one of these authorities, in PEM, or
     /// by default by one of the machine's. Presents `identity` to servers that request a certificate.
-    pub fn new(servers_pem: Option<&[u8]>, identity: Option<Identity>) -> Result<Self, BadTls> {
+    pub fn new(servers_pem: Option<&[u8]>, identity: Option<Identity>) -> Result<Self, TlsError> {
         let roots = match servers_pem {
             Some(pem) => authorities(pem)?,
             None => of_the_machine()?,
@@ -155,16 +155,16 @@ impl ClientTls {
         &self,
         address: &str,
         stream: TcpStream,
-    ) -> Result<client::TlsStream<TcpStream>, Broken> {
+    ) -> Result<client::TlsStream<TcpStream>, ConnectionError> {
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|error| Broken::Tls(io::Error::other(error)))?;
+        let name = name.map_err(|error| ConnectionError::Tls(io::Error::other(error)))?;
         self.0.connect(name, stream).await.map_err(|error| {
             let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
             match cause {
-                Some(rustls::Error::InvalidMessage(_)) => Broken::NoTls,
-                _ => Broken::Tls(error),
+                Some(rustls::Error::InvalidMessage(_)) => ConnectionError::NoTls,
+                _ => ConnectionError::Tls(error),
             }
         })
     }
@@ -174,21 +174,21 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BadTls> {
+fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let read = read.map_err(|error| BadTls::Pem(what, error))?;
-    if read.is_empty() { Err(BadTls::Empty(what)) } else { Ok(read) }
+    let read = read.map_err(|error| TlsError::Pem(what, error))?;
+    if read.is_empty() { Err(TlsError::Empty(what)) } else { Ok(read) }
 }
 
 /// Returns when the first of these certificates, in PEM, expires, in seconds since 1970.
-pub fn certificates_end(pem: &[u8]) -> Result<u64, BadTls> {
+pub fn certificates_expiry(pem: &[u8]) -> Result<u64, TlsError> {
     let certificates = certificates("certificates", pem)?;
     let ends: Result<Vec<_>, _> = certificates.iter().map(end).collect();
-    ends?.into_iter().min().ok_or(BadTls::Empty("certificates"))
+    ends?.into_iter().min().ok_or(TlsError::Empty("certificates"))
 }
 
 /// Returns a certificate's expiry. The verifier checks the time first, and its error contains `not_after`.
-fn end(certificate: &CertificateDer<'_>) -> Result<u64, BadTls> {
+fn end(certificate: &CertificateDer<'_>) -> Result<u64, TlsError> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone().into_owned())?;
     let verifier =
@@ -208,7 +208,7 @@ fn end(certificate: &CertificateDer<'_>) -> Result<u64, BadTls> {
 /// The first day of the year 10000, later than the expiry of any certificate.
 const LAST_DAY: Duration = Duration::from_hours(24 * 2_932_897);
 
-fn authorities(pem: &[u8]) -> Result<RootCertStore, BadTls> {
+fn authorities(pem: &[u8]) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates("authorities", pem)? {
         roots.add(certificate)?;
@@ -216,7 +216,7 @@ fn authorities(pem: &[u8]) -> Result<RootCertStore, BadTls> {
     Ok(roots)
 }
 
-fn of_the_machine() -> Result<RootCertStore, BadTls> {
+fn of_the_machine() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(%error, "cannot read root certificates of this machine");
@@ -224,7 +224,7 @@ fn of_the_machine() -> Result<RootCertStore, BadTls> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
-        return Err(BadTls::NoRoots(found.errors.into_iter().next()));
+        return Err(TlsError::NoRoots(found.errors.into_iter().next()));
     }
     Ok(roots)
 }

@@ -58,8 +58,8 @@ fn on(cluster: &Cluster, scratch: &Scratch) -> Lodge {
 }
 
 /// The same with write-behind, in a keyspace.
-fn behind(cluster: &Cluster, scratch: &Scratch, keyspace: &str) -> Lodge {
-    let lodge = on(cluster, scratch).with_all(cluster.layout().settings_behind());
+fn write_behind(cluster: &Cluster, scratch: &Scratch, keyspace: &str) -> Lodge {
+    let lodge = on(cluster, scratch).with_all(cluster.layout().write_behind_settings());
     lodge.with("LODGE_CASSANDRA_KEYSPACE", keyspace)
 }
 
@@ -118,7 +118,7 @@ fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
         lodge.with("LODGE_CASSANDRA_KEYSPACE", "bench_replace")
     };
     let later: fn(&Cluster, &Scratch) -> Lodge =
-        |cluster, scratch| behind(cluster, scratch, "bench_behind");
+        |cluster, scratch| write_behind(cluster, scratch, "bench_behind");
     for (name, lodge, same) in [
         ("creation, claim, write-through", through, ""),
         ("creation, replace, write-through", replace, ""),
@@ -143,7 +143,7 @@ fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
     let web = Member { kind: Kind::Web, number: 1 };
     let layout = cluster.layout();
     let balancer = Lodge::new(&scratch).at(layout.address(haproxy), layout.ops(web));
-    let wanted = Wanted::make(balancer.address())?;
+    let wanted = HotLink::make(balancer.address())?;
     let get = format!(
         "links-get --rate {STAMPEDE} --connections 60 --shorts {} --duration {}s",
         wanted.short, options.seconds
@@ -182,17 +182,18 @@ fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
 }
 
 /// The hot short of the stampede.
-struct Wanted {
+struct HotLink {
     http: Http,
     at: SocketAddr,
     short: String,
     key: String,
 }
 
-impl Wanted {
+impl HotLink {
     fn make(at: SocketAddr) -> Result<Self> {
         let (http, body) = (Http::new(), json!({ "target": "example.org/0" }));
-        let made = http.ask("POST", at, "/api/links", &[], Some(&body)).context("no answer")?;
+        let made =
+            http.send_with("POST", at, "/api/links", &[], Some(&body)).context("no answer")?;
         let text = |name| made.text(name).with_context(|| format!("no {name}: {}", made.body));
         Ok(Self { at, short: text("short")?, key: text("manage_key")?, http })
     }
@@ -201,7 +202,7 @@ impl Wanted {
         let (path, key) = (format!("/api/links/{}", self.short), format!("Bearer {}", self.key));
         let (headers, body) =
             ([("Authorization", &*key)], json!({ "target": format!("example.org/{turn}") }));
-        let edited = self.http.ask("PATCH", self.at, &path, &headers, Some(&body));
+        let edited = self.http.send_with("PATCH", self.at, &path, &headers, Some(&body));
         ensure!(edited.is_some_and(|edited| edited.status == 200), "the short was not edited");
         Ok(())
     }
@@ -211,7 +212,7 @@ impl Wanted {
 fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
     for workers in [1_u16, 2, 4] {
         let scratch = Scratch::new()?;
-        let lodge = behind(cluster, &scratch, &format!("bench_drain_{workers}"));
+        let lodge = write_behind(cluster, &scratch, &format!("bench_drain_{workers}"));
         let web = lodge.clone().with("LODGE_ROLES", "web").start()?;
         let start = |number: u16| {
             let worker = lodge.clone().with("LODGE_ROLES", "worker");

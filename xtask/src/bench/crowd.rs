@@ -15,8 +15,12 @@ use std::{
 use anyhow::{Context, Result};
 
 /// The connections of the crowd, by behaviour.
-const MEMBERS: [(Manner, usize); 4] =
-    [(Manner::Idle, 5_500), (Manner::SlowHead, 4_000), (Manner::Deaf, 200), (Manner::Pouring, 200)];
+const MEMBERS: [(Behaviour, usize); 4] = [
+    (Behaviour::Idle, 5_500),
+    (Behaviour::SlowHead, 4_000),
+    (Behaviour::NeverReads, 200),
+    (Behaviour::Pouring, 200),
+];
 
 /// The size of the crowd: with the healthy clients, as many as Lodge accepts by default.
 pub(crate) const SIZE: usize = 9_900;
@@ -31,13 +35,13 @@ const BODY: &[u8] = &[b' '; 64 * 1024];
 
 /// The behaviour of a connection.
 #[derive(Debug, Clone, Copy)]
-enum Manner {
+enum Behaviour {
     /// Sends nothing.
     Idle,
     /// Sends a byte a second of an endless head.
     SlowHead,
     /// Requests the largest page fifty times, and reads nothing.
-    Deaf,
+    NeverReads,
     /// Announces a body of 2 GB, and sends it.
     Pouring,
 }
@@ -51,11 +55,11 @@ pub(crate) struct Crowd {
 
 impl Crowd {
     /// Starts connecting to a server.
-    pub(crate) fn gather(server: SocketAddr) -> Result<Self> {
+    pub(crate) fn start(server: SocketAddr) -> Result<Self> {
         let (stop, connected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let thread = thread::Builder::new().name("crowd".into()).spawn({
             let (stop, connected) = (Arc::clone(&stop), Arc::clone(&connected));
-            move || mill_about(server, &stop, &connected)
+            move || run_crowd(server, &stop, &connected)
         });
         let thread = Some(thread.context("the crowd's thread cannot be started")?);
         Ok(Self { stop, connected, thread })
@@ -76,9 +80,9 @@ impl Drop for Crowd {
     }
 }
 
-fn mill_about(server: SocketAddr, stop: &AtomicBool, connected: &AtomicUsize) {
+fn run_crowd(server: SocketAddr, stop: &AtomicBool, connected: &AtomicUsize) {
     let manners = MEMBERS.iter().flat_map(|&(manner, count)| std::iter::repeat_n(manner, count));
-    let mut members: Vec<(Manner, Option<TcpStream>)> =
+    let mut members: Vec<(Behaviour, Option<TcpStream>)> =
         manners.map(|manner| (manner, None)).collect();
     for round in (0..ROUNDS).cycle() {
         if stop.load(Ordering::Relaxed) {
@@ -96,7 +100,7 @@ fn mill_about(server: SocketAddr, stop: &AtomicBool, connected: &AtomicUsize) {
     }
 }
 
-impl Manner {
+impl Behaviour {
     fn begin(self, server: SocketAddr) -> std::io::Result<TcpStream> {
         let mut stream = TcpStream::connect(server)?;
         stream.set_nonblocking(true)?;
@@ -108,7 +112,7 @@ impl Manner {
         match self {
             Self::Idle => vec![],
             Self::SlowHead => b"GET /r0 HTTP/1.1\r\nHost: a\r\nX-Slow: ".to_vec(),
-            Self::Deaf => b"GET /api/docs HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n".repeat(50),
+            Self::NeverReads => b"GET /api/docs HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n".repeat(50),
             Self::Pouring => b"POST /api/links HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2000000000\r\n\r\n".to_vec(),
         }
     }
@@ -119,7 +123,7 @@ impl Manner {
             Self::Idle => is_open(stream),
             Self::SlowHead => is_open(stream).and_then(|()| send(stream, b"a")),
             // A check by reading would consume the answer.
-            Self::Deaf => stream.take_error()?.map_or(Ok(()), Err),
+            Self::NeverReads => stream.take_error()?.map_or(Ok(()), Err),
             Self::Pouring => is_open(stream).and_then(|()| send(stream, BODY)),
         }
     }

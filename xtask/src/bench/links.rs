@@ -161,7 +161,7 @@ fn overload(options: &Options) -> Result<()> {
     let runs = options.each_run(|run| {
         let alone = healthy(&lodge)?;
         let before = resident_mb(lodge.pid())?;
-        let crowd = Crowd::gather(lodge.address())?;
+        let crowd = Crowd::start(lodge.address())?;
         lodge
             .wait_until("the crowd is connected", |_| crowd.connected() >= crowd::SIZE * 9 / 10)?;
         let crowded = healthy(&lodge)?;

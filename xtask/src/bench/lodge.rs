@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Timeout of starting (on a cluster it may have to create tables first), and of stopping.
-const PATIENCE: Duration = Duration::from_mins(1);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Timeout of a load.
 const LOAD_MAX: Duration = Duration::from_hours(1);
@@ -174,7 +174,7 @@ impl Lodge {
         let mut command = self.generate(words);
         command.arg("--json").arg(json.path()).stdout(text.reopen()?);
         let said = || fs::read_to_string(&text).unwrap_or_default();
-        Running::start(&mut command)?.succeed(patience).with_context(said)?;
+        Running::start(&mut command)?.wait_for_success(patience).with_context(said)?;
         Ok(Report(serde_json::from_str(&fs::read_to_string(&json)?)?))
     }
 
@@ -285,10 +285,10 @@ impl Server {
 
     /// Waits until `holds`, and fails with `what` after a timeout.
     pub(crate) fn wait_until(&mut self, what: &str, holds: impl Fn(&Lodge) -> bool) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + START_TIMEOUT;
         while !holds(&self.lodge) {
             self.must_run()?;
-            ensure!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+            ensure!(Instant::now() < deadline, "{what}: not within {START_TIMEOUT:?}");
             thread::sleep(Duration::from_millis(5));
         }
         Ok(())
@@ -296,7 +296,7 @@ impl Server {
 
     /// Stops it with SIGTERM, and fails unless it exits with 0.
     pub(crate) fn terminate(self) -> Result<Lodge> {
-        self.process.terminate(PATIENCE)?;
+        self.process.terminate(START_TIMEOUT)?;
         Ok(self.lodge)
     }
 }

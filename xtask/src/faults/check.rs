@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use lodge_testbed::{Cluster, Kind, Member, wait_until};
 use serde_json::Value;
 
-use super::workload::{Common, Expected};
+use super::workload::{Expected, SharedState};
 
 /// Each worker has updated its count of waiting links within this time.
 const LOOKED: Duration = Duration::from_secs(3);
@@ -27,7 +27,7 @@ const TRIES: usize = 10;
 
 /// Counts acknowledged links that do not redirect to their target: on one web process (edited links: on
 /// all); or, once no link waits to be stored, on a process without caches.
-pub(crate) fn lost(common: &Common, links: &[Expected], cluster: &Cluster) -> Result<u64> {
+pub(crate) fn lost(common: &SharedState, links: &[Expected], cluster: &Cluster) -> Result<u64> {
     let webs: Vec<SocketAddr> = common.webs().map(|route| route.address).collect();
     let mut asks = Vec::new();
     for (number, link) in links.iter().enumerate() {
@@ -36,13 +36,13 @@ pub(crate) fn lost(common: &Common, links: &[Expected], cluster: &Cluster) -> Re
     }
     let lost = ask_all(common, &asks)?;
     wait_stored(common, cluster)?;
-    let witness = cluster.witness()?;
-    let asks: Vec<_> = links.iter().map(|link| (witness.address, link)).collect();
+    let uncached = cluster.start_uncached()?;
+    let asks: Vec<_> = links.iter().map(|link| (uncached.address, link)).collect();
     Ok(lost.max(ask_all(common, &asks)?))
 }
 
 /// Waits until no link waits to be stored, according to the recent metrics of all workers.
-fn wait_stored(common: &Common, cluster: &Cluster) -> Result<()> {
+fn wait_stored(common: &SharedState, cluster: &Cluster) -> Result<()> {
     let began = Instant::now();
     let mut none_since = began;
     while none_since.elapsed() < LOOKED {
@@ -57,17 +57,17 @@ fn wait_stored(common: &Common, cluster: &Cluster) -> Result<()> {
 }
 
 /// Waits until every web process answers 404 for an unknown short.
-pub(crate) fn wait_whole(common: &Common) -> Result<()> {
-    let nobody = format!("/{}-unknown", common.tag);
+pub(crate) fn wait_complete(common: &SharedState) -> Result<()> {
+    let unknown = format!("/{}-unknown", common.tag);
     common.webs().try_for_each(|web| {
         wait_until(&format!("a 404 of {}", web.member), DRAINED, || {
-            let answer = common.http.send("GET", web.address, &nobody);
+            let answer = common.http.send("GET", web.address, &unknown);
             answer.is_some_and(|answer| answer.status == 404)
         })
     })
 }
 
-fn ask_all(common: &Common, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {
+fn ask_all(common: &SharedState, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {
     let lost = |share: &[(SocketAddr, &Expected)]| {
         share.iter().map(|(web, link)| Ok(u64::from(!leads(common, *web, link)?))).sum()
     };
@@ -79,7 +79,7 @@ fn ask_all(common: &Common, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {
     })
 }
 
-fn leads(common: &Common, web: SocketAddr, link: &Expected) -> Result<bool> {
+fn leads(common: &SharedState, web: SocketAddr, link: &Expected) -> Result<bool> {
     for _ in 0..TRIES {
         match common.http.send("GET", web, &format!("/{}", link.short)) {
             Some(answer) if answer.status < 500 => {
@@ -97,13 +97,13 @@ fn leads(common: &Common, web: SocketAddr, link: &Expected) -> Result<bool> {
 }
 
 /// Counts duplicates of links that were created with an Idempotency-Key.
-pub(crate) fn duplicated(common: &Common) -> Result<u64> {
+pub(crate) fn duplicated(common: &SharedState) -> Result<u64> {
     let web = common.webs().next().context("no web process")?.address;
     let bearer = format!("Bearer {}", common.api_key);
     let (mut targets, mut after) = (Vec::new(), String::new());
     loop {
         let path = format!("/api/links?limit=1000&tag={}{after}", common.tag);
-        let page = common.http.ask("GET", web, &path, &[("Authorization", &bearer)], None);
+        let page = common.http.send_with("GET", web, &path, &[("Authorization", &bearer)], None);
         let page = page.filter(|page| page.status == 200).context("links cannot be listed")?;
         let page: Value = serde_json::from_str(&page.body)?;
         let links = page["links"].as_array().context("a list has no links")?;
@@ -120,13 +120,13 @@ pub(crate) fn duplicated(common: &Common) -> Result<u64> {
 }
 
 /// The web processes' counts of redirects that may be out of date.
-pub(crate) fn stale(common: &Common, cluster: &Cluster) -> Vec<u64> {
+pub(crate) fn stale(common: &SharedState, cluster: &Cluster) -> Vec<u64> {
     let counts = metric(common, cluster, "lodge_links_stale_total");
     counts.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// A metric of each web process; `None` if the process does not answer or lacks the metric.
-fn metric(common: &Common, cluster: &Cluster, name: &str) -> Vec<Option<u64>> {
+fn metric(common: &SharedState, cluster: &Cluster, name: &str) -> Vec<Option<u64>> {
     let read = |web| {
         let metrics = common.http.send("GET", cluster.layout().ops(web), "/metrics")?.body;
         let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use lodge_testbed::{Cluster, Kind, Member, wait_until};
 use rand::rngs::StdRng;
 
-use super::rows::Who;
+use super::rows::Victims;
 
 /// How long the sentinels may take to name another master.
 const FAILOVER: Duration = Duration::from_secs(30);
@@ -21,9 +21,9 @@ const UNDRAINED: Duration = Duration::from_secs(4);
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
     /// SIGKILL, then a restart.
-    Killed(Who),
+    Killed(Victims),
     /// SIGSTOP, then SIGCONT.
-    Hung(Who),
+    Hung(Victims),
     /// No packet of a web process reaches Redis or the sentinels.
     CutFromRedis,
     /// Redis is flushed.
@@ -39,30 +39,30 @@ pub(crate) enum Fault {
 }
 
 /// A fault with its victims.
-pub(crate) struct Scene<'a> {
+pub(crate) struct ChosenFault<'a> {
     cluster: &'a Cluster,
     fault: Fault,
     /// The processes that it hits.
     pub(crate) victims: Vec<Member>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> ChosenFault<'a> {
     /// Selects the victims by `random` if there is a choice.
-    pub(crate) fn set(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Result<Self> {
+    pub(crate) fn choose(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Result<Self> {
         let who = match fault {
             Fault::Killed(who) | Fault::Hung(who) => who,
-            Fault::CutFromRedis => Who::Any(1, Kind::Web),
+            Fault::CutFromRedis => Victims::Any(1, Kind::Web),
             Fault::Flushed | Fault::OldMasterBack | Fault::FailoverThenAllKilled => {
-                Who::RedisMaster
+                Victims::RedisMaster
             }
-            Fault::DiskLost => Who::Any(1, Kind::Cassandra),
-            Fault::FlushedUndrained => Who::Any(2, Kind::Cassandra),
+            Fault::DiskLost => Victims::Any(1, Kind::Cassandra),
+            Fault::FlushedUndrained => Victims::Any(2, Kind::Cassandra),
         };
         Ok(Self { cluster, fault, victims: who.choose(cluster, random)? })
     }
 
     /// The victims from which no client can expect an answer.
-    pub(crate) fn mute(&self) -> Vec<Member> {
+    pub(crate) fn unresponsive(&self) -> Vec<Member> {
         let is_mute = |member: &&Member| {
             matches!(member.kind, Kind::Web | Kind::Haproxy)
                 && !matches!(self.fault, Fault::CutFromRedis)
@@ -89,7 +89,7 @@ impl<'a> Scene<'a> {
                 self.each(Cluster::kill)?;
                 let replaced = self.replaced(began)?;
                 if matches!(self.fault, Fault::OldMasterBack) {
-                    self.each(Cluster::start_plainly)?;
+                    self.each(Cluster::start_in_former_role)?;
                 } else {
                     let is_up = |redis: &Member| self.cluster.pid(*redis).is_some();
                     self.cluster.kill_all(Self::of_redis().filter(is_up))?;
@@ -97,8 +97,10 @@ impl<'a> Scene<'a> {
                 return Ok(Some(replaced));
             }
         }
-        let is_replaced =
-            matches!(self.fault, Fault::Killed(Who::RedisMaster) | Fault::Hung(Who::RedisMaster));
+        let is_replaced = matches!(
+            self.fault,
+            Fault::Killed(Victims::RedisMaster) | Fault::Hung(Victims::RedisMaster)
+        );
         is_replaced.then(|| self.replaced(began)).transpose()
     }
 
@@ -109,7 +111,7 @@ impl<'a> Scene<'a> {
                 self.cluster.start_all(self.victims.iter().copied())
             }
             Fault::Hung(_) => self.each(Cluster::resume),
-            Fault::CutFromRedis => self.cluster.mend(),
+            Fault::CutFromRedis => self.cluster.heal(),
             Fault::Flushed | Fault::OldMasterBack => Ok(()),
             Fault::FailoverThenAllKilled => self.cluster.start_all(Self::of_redis()),
             Fault::DiskLost => {
@@ -139,7 +141,7 @@ impl<'a> Scene<'a> {
 
 /// Ends all faults, so that the next row begins with a complete cluster.
 pub(crate) fn restore(cluster: &Cluster) -> Result<()> {
-    cluster.mend()?;
+    cluster.heal()?;
     for member in Member::all().filter(|member| cluster.pid(*member).is_some()) {
         cluster.resume(member)?;
     }

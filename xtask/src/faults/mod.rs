@@ -3,11 +3,11 @@
 
 mod check;
 mod fault;
-mod judge;
 mod record;
 mod rows;
 mod run;
 mod table;
+mod verdict;
 mod workload;
 
 use std::{
@@ -103,7 +103,7 @@ fn run_on(
                 broken.push(row.name);
             }
             if let (Some(record), Some(file)) = (record, file) {
-                results::keep(file, record, Record::replaces)?;
+                results::save(file, record, Record::replaces)?;
                 write_table(file)?;
             }
         }

@@ -10,7 +10,7 @@ use lodge_testbed::{
 };
 use rand::{rngs::StdRng, seq::IndexedRandom as _};
 
-use self::Who::{AllOfRedis, Everybody, QueueLeader, RedisMaster, RedisReplica};
+use self::Victims::{AllOfRedis, AllProcesses, QueueLeader, RedisMaster, RedisReplica};
 use super::fault::Fault::{
     self, CutFromRedis, DiskLost, FailoverThenAllKilled, Flushed, FlushedUndrained, Hung, Killed,
     OldMasterBack,
@@ -58,17 +58,17 @@ pub(crate) enum Writes {
 
 /// The processes that a fault hits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Who {
+pub(crate) enum Victims {
     /// This number of processes of a kind.
     Any(u8, Kind),
     RedisMaster,
     RedisReplica,
     AllOfRedis,
     QueueLeader,
-    Everybody,
+    AllProcesses,
 }
 
-impl Who {
+impl Victims {
     /// Returns the processes, selected by `random` if there is a choice.
     pub(crate) fn choose(self, cluster: &Cluster, random: &mut StdRng) -> Result<Vec<Member>> {
         let master = cluster.redis_master();
@@ -82,26 +82,26 @@ impl Who {
                 (Member::of(Kind::Redis).chain(Member::of(Kind::Sentinel)).collect(), 6)
             }
             Self::QueueLeader => (vec![cluster.queue_leader()?], 1),
-            Self::Everybody => (Member::all().collect(), u8::MAX),
+            Self::AllProcesses => (Member::all().collect(), u8::MAX),
         };
         Ok(from.sample(random, count.into()).copied().collect())
     }
 }
 
-const WEB: Who = Who::Any(1, Kind::Web);
-const CASSANDRA: Who = Who::Any(1, Kind::Cassandra);
-const TWO_CASSANDRA: Who = Who::Any(2, Kind::Cassandra);
-const TWO_SENTINELS: Who = Who::Any(2, Kind::Sentinel);
-const RABBITMQ: Who = Who::Any(1, Kind::Rabbitmq);
-const ALL_OF_RABBITMQ: Who = Who::Any(3, Kind::Rabbitmq);
-const HAPROXY: Who = Who::Any(1, Kind::Haproxy);
+const WEB: Victims = Victims::Any(1, Kind::Web);
+const CASSANDRA: Victims = Victims::Any(1, Kind::Cassandra);
+const TWO_CASSANDRA: Victims = Victims::Any(2, Kind::Cassandra);
+const TWO_SENTINELS: Victims = Victims::Any(2, Kind::Sentinel);
+const RABBITMQ: Victims = Victims::Any(1, Kind::Rabbitmq);
+const ALL_OF_RABBITMQ: Victims = Victims::Any(3, Kind::Rabbitmq);
+const HAPROXY: Victims = Victims::Any(1, Kind::Haproxy);
 
 const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
 /// No refusals, and short waits only.
-const UNNOTICED: Promise = Promise {
+const NO_REFUSALS: Promise = Promise {
     writes: Writes::Done,
     may_refuse_new: false,
     may_be_stale: false,
@@ -111,7 +111,8 @@ const UNNOTICED: Promise = Promise {
 };
 
 /// No refusals; a write may wait up to 5 s, to which the pauses and the load of the client add.
-const BRIDGED: Promise = Promise { redirect_wait: seconds(6), write_wait: seconds(6), ..UNNOTICED };
+const BRIDGED: Promise =
+    Promise { redirect_wait: seconds(6), write_wait: seconds(6), ..NO_REFUSALS };
 
 /// Without a quorum writes are refused, and links that a process knows are served.
 const READ_ONLY: Promise = Promise {
@@ -124,38 +125,43 @@ const READ_ONLY: Promise = Promise {
 };
 
 /// No process answers; all acknowledged links exist when the processes are back.
-const NOBODY: Promise = Promise { counts_stale: false, ..READ_ONLY };
+const ALL_DOWN: Promise = Promise { counts_stale: false, ..READ_ONLY };
 
 /// The balancer drops a killed process within 1 s.
 const WEB_KILLED: Promise =
-    Promise { writes: Writes::BrokenOff, redirect_wait: seconds(1), ..UNNOTICED };
+    Promise { writes: Writes::BrokenOff, redirect_wait: seconds(1), ..NO_REFUSALS };
 
 /// The balancer drops a hung process within 3 s.
 const WEB_HUNG: Promise = Promise {
     writes: Writes::BrokenOff,
     redirect_wait: seconds(3),
     write_wait: seconds(20),
-    ..UNNOTICED
+    ..NO_REFUSALS
 };
 
 /// Without a quorum of the store no link is stored, but `PUT`s are queued.
-const STORED_LATER: Promise = Promise { writes: Writes::PutsDone, ..READ_ONLY };
+const PUTS_QUEUED: Promise = Promise { writes: Writes::PutsDone, ..READ_ONLY };
 
 /// The pending writes cannot be read for a while; unknown shorts get 503 then, not 404.
-const UNSEEN: Promise = Promise { may_refuse_new: true, ..BRIDGED };
+const PENDING_UNREADABLE: Promise = Promise { may_refuse_new: true, ..BRIDGED };
 
 const fn row(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
     Row { name, title, deployment: WriteThrough, fault, promise }
 }
 
 /// A row with web processes in write-behind mode.
-const fn behind(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
+const fn write_behind_row(
+    name: &'static str,
+    title: &'static str,
+    fault: Fault,
+    promise: Promise,
+) -> Row {
     Row { name, title, deployment: WriteBehind, fault, promise }
 }
 
 /// All rows.
 pub(crate) const ROWS: [Row; 32] = [
-    row("redis-master-killed", "Redis master killed", Killed(RedisMaster), UNNOTICED),
+    row("redis-master-killed", "Redis master killed", Killed(RedisMaster), NO_REFUSALS),
     row("cassandra-killed", "one Cassandra node killed", Killed(CASSANDRA), BRIDGED),
     row("cassandra-hung", "one Cassandra node hangs", Hung(CASSANDRA), BRIDGED),
     row(
@@ -168,85 +174,95 @@ pub(crate) const ROWS: [Row; 32] = [
     row("cassandra-disk-lost", "a Cassandra node has lost its disk", DiskLost, BRIDGED),
     row("web-killed", "a web process killed", Killed(WEB), WEB_KILLED),
     row("web-hung", "a web process hangs", Hung(WEB), WEB_HUNG),
-    row("redis-master-hung", "Redis master hangs", Hung(RedisMaster), UNNOTICED),
-    row("redis-replica-killed", "a Redis replica killed", Killed(RedisReplica), UNNOTICED),
-    row("redis-replica-hung", "a Redis replica hangs", Hung(RedisReplica), UNNOTICED),
-    row("sentinels-killed", "two of three Sentinels killed", Killed(TWO_SENTINELS), UNNOTICED),
-    row("sentinels-hung", "two of three Sentinels hang", Hung(TWO_SENTINELS), UNNOTICED),
-    row("redis-killed", "all of Redis and the Sentinels killed", Killed(AllOfRedis), UNNOTICED),
-    row("redis-hung", "all of Redis and the Sentinels hang", Hung(AllOfRedis), UNNOTICED),
-    row("redis-cut", "one web process cut off from Redis", CutFromRedis, UNNOTICED),
-    row("redis-flushed", "Redis flushed", Flushed, UNNOTICED),
+    row("redis-master-hung", "Redis master hangs", Hung(RedisMaster), NO_REFUSALS),
+    row("redis-replica-killed", "a Redis replica killed", Killed(RedisReplica), NO_REFUSALS),
+    row("redis-replica-hung", "a Redis replica hangs", Hung(RedisReplica), NO_REFUSALS),
+    row("sentinels-killed", "two of three Sentinels killed", Killed(TWO_SENTINELS), NO_REFUSALS),
+    row("sentinels-hung", "two of three Sentinels hang", Hung(TWO_SENTINELS), NO_REFUSALS),
+    row("redis-killed", "all of Redis and the Sentinels killed", Killed(AllOfRedis), NO_REFUSALS),
+    row("redis-hung", "all of Redis and the Sentinels hang", Hung(AllOfRedis), NO_REFUSALS),
+    row("redis-cut", "one web process cut off from Redis", CutFromRedis, NO_REFUSALS),
+    row("redis-flushed", "Redis flushed", Flushed, NO_REFUSALS),
     row(
         "redis-old-master-back",
         "a Redis master replaced, and back as the master that it was",
         OldMasterBack,
-        UNNOTICED,
+        NO_REFUSALS,
     ),
     row(
         "redis-failover-then-killed",
         "a Redis master replaced, then all of Redis killed",
         FailoverThenAllKilled,
-        UNNOTICED,
+        NO_REFUSALS,
     ),
-    row("haproxy-killed", "HAProxy killed", Killed(HAPROXY), UNNOTICED),
-    row("all-killed", "every process killed", Killed(Everybody), NOBODY),
-    behind(
+    row("haproxy-killed", "HAProxy killed", Killed(HAPROXY), NO_REFUSALS),
+    row("all-killed", "every process killed", Killed(AllProcesses), ALL_DOWN),
+    write_behind_row(
         "behind-rabbitmq-leader-killed",
         "write-behind: the RabbitMQ node that leads the queue killed",
         Killed(QueueLeader),
         BRIDGED,
     ),
-    behind(
+    write_behind_row(
         "behind-rabbitmq-leader-hung",
         "write-behind: the RabbitMQ node that leads the queue hangs",
         Hung(QueueLeader),
         BRIDGED,
     ),
-    behind(
+    write_behind_row(
         "behind-rabbitmq-one-killed",
         "write-behind: one of three RabbitMQ nodes killed",
         Killed(RABBITMQ),
         BRIDGED,
     ),
-    behind(
+    write_behind_row(
         "behind-rabbitmq-killed",
         "write-behind: all of RabbitMQ killed",
         Killed(ALL_OF_RABBITMQ),
         BRIDGED,
     ),
-    behind(
+    write_behind_row(
         "behind-rabbitmq-hung",
         "write-behind: all of RabbitMQ hangs",
         Hung(ALL_OF_RABBITMQ),
         BRIDGED,
     ),
-    behind(
+    write_behind_row(
         "behind-cassandra-killed",
         "write-behind: two of three Cassandra nodes killed",
         Killed(TWO_CASSANDRA),
-        STORED_LATER,
+        PUTS_QUEUED,
     ),
-    behind(
+    write_behind_row(
         "behind-redis-flushed",
         "write-behind: two of three Cassandra nodes killed, and Redis flushed before anything is stored",
         FlushedUndrained,
-        STORED_LATER,
+        PUTS_QUEUED,
     ),
-    behind(
+    write_behind_row(
         "behind-redis-master-killed",
         "write-behind: Redis master killed",
         Killed(RedisMaster),
-        UNSEEN,
+        PENDING_UNREADABLE,
     ),
-    behind(
+    write_behind_row(
         "behind-redis-killed",
         "write-behind: all of Redis and the Sentinels killed",
         Killed(AllOfRedis),
-        UNSEEN,
+        PENDING_UNREADABLE,
     ),
-    behind("behind-web-killed", "write-behind: a web process killed", Killed(WEB), WEB_KILLED),
-    behind("behind-all-killed", "write-behind: every process killed", Killed(Everybody), NOBODY),
+    write_behind_row(
+        "behind-web-killed",
+        "write-behind: a web process killed",
+        Killed(WEB),
+        WEB_KILLED,
+    ),
+    write_behind_row(
+        "behind-all-killed",
+        "write-behind: every process killed",
+        Killed(AllProcesses),
+        ALL_DOWN,
+    ),
 ];
 
 /// The number of rows in every `cargo xtask test`, the first ones: a Redis master and a Cassandra node killed.

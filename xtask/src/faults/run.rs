@@ -12,11 +12,11 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 use super::{
     check,
-    fault::Scene,
-    judge,
+    fault::ChosenFault,
     record::{Counted, Record},
     rows::Row,
-    workload::{Common, Workload},
+    verdict,
+    workload::{SharedState, Workload},
 };
 
 /// How long the clients work before a fault (at least) and after it.
@@ -42,15 +42,15 @@ pub(crate) fn run(
     let mut jitter = || Duration::from_millis(random.random_range(0..JITTER_MS));
     let (before, during) = (BEFORE + jitter(), FAULT + jitter());
     cluster.wait_settled()?;
-    let scene = Scene::set(cluster, row.fault, &mut random)?;
+    let scene = ChosenFault::choose(cluster, row.fault, &mut random)?;
     // Shorts must be unique among the runs on a cluster.
     let tag = format!("f{:012x}", rand::rng().random::<u64>() >> 16);
-    let common = Arc::new(Common::new(cluster, api_key, tag));
-    check::wait_whole(&common)?;
+    let common = Arc::new(SharedState::new(cluster, api_key, tag));
+    check::wait_complete(&common)?;
     let load = Workload::start(Arc::clone(&common), seed);
     load.warm_up(before)?;
     let stale = check::stale(&common, cluster);
-    load.strike(&scene.mute());
+    load.announce_fault(&scene.unresponsive());
     let replaced = scene.begin()?;
     thread::sleep(during);
     let counts = check::stale(&common, cluster).into_iter().zip(stale);
@@ -75,7 +75,7 @@ pub(crate) fn run(
         seed,
         victims: scene.victims.iter().map(ToString::to_string).collect(),
         took_s: began.elapsed().as_secs(),
-        broken: judge::broken(&row.promise, &counted),
+        broken: verdict::broken_promises(&row.promise, &counted),
         counted,
     })
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask imports`: checks the imports between crates and modules.
 
-mod circles;
+mod cycles;
 mod rules;
 mod source;
 #[cfg(test)]
@@ -48,6 +48,6 @@ fn findings(files: &Files, metadata: &Value) -> Result<Vec<String>> {
     let mut findings = rules::packages(metadata);
     findings.extend(rules::apps(&imports));
     findings.extend(rules::stores(&imports));
-    findings.extend(circles::find(&imports, CIRCLE_MAX));
+    findings.extend(cycles::find(&imports, CIRCLE_MAX));
     Ok(findings)
 }

@@ -11,11 +11,11 @@ const APPS_APART: [&str; 2] = ["crates/domain", "crates/web"];
 
 /// What an app may import from accounts: the caller and its role, the client that looks it up, and the hook
 /// by which an app deletes the data of a deleted account.
-const WHO_IS_ASKING: [&str; 8] = [
+const FROM_ACCOUNTS: [&str; 8] = [
     "Account",
     "AccountId",
     "AccountsClient",
-    "Belongings",
+    "OwnedByAccount",
     "Role",
     "SessionDigest",
     "SignedIn",
@@ -44,11 +44,11 @@ const ALSO_FOR_TESTS: [(&str, &str); 1] = [("lodge-local", "lodge-sqlite")];
 pub(super) fn apps(imports: &[Import<'_>]) -> Vec<String> {
     let crosses = |import: &&Import<'_>| match (app(import.from), app(import.to)) {
         (Some(from), Some(to)) if from != to => {
-            to != "accounts" || !WHO_IS_ASKING.contains(&import.name)
+            to != "accounts" || !FROM_ACCOUNTS.contains(&import.name)
         }
         _ => false,
     };
-    say(imports, crosses, "an app imports another")
+    format_findings(imports, crosses, "an app imports another")
 }
 
 /// Returns each import of a store by `web`.
@@ -59,7 +59,7 @@ pub(super) fn stores(imports: &[Import<'_>]) -> Vec<String> {
             && import.to.source.traits.contains(import.name)
             && !NO_STORES.contains(&import.name)
     };
-    say(imports, names_store, "web may use a store only through a service")
+    format_findings(imports, names_store, "web may use a store only through a service")
 }
 
 /// Returns each forbidden dependency between packages in the output of `cargo metadata`.
@@ -98,7 +98,7 @@ fn app(module: &Module) -> Option<&'static str> {
 }
 
 /// Formats a line for each forbidden import.
-fn say<'a>(
+fn format_findings<'a>(
     imports: &[Import<'a>],
     wrong: impl FnMut(&&Import<'a>) -> bool,
     why: &str,

@@ -122,16 +122,16 @@ fn apps_import_no_apps() {
         let files = [
             ("lib.rs", "mod board; mod accounts; mod text;"),
             ("board.rs", text),
-            ("accounts/mod.rs", "pub struct Role; pub struct Journey;"),
+            ("accounts/mod.rs", "pub struct Role; pub struct Session;"),
             ("text.rs", "pub struct Text;"),
         ];
         (found("web", &files), found("load", &files))
     };
     let none = || (vec![], vec![]);
     assert_eq!(board("use crate::{accounts::Role, text::Text};"), none());
-    let crossing = "crates/web/src/board.rs imports Journey of crates/web/src/accounts/mod.rs: \
+    let crossing = "crates/web/src/board.rs imports Session of crates/web/src/accounts/mod.rs: \
                     an app imports another";
-    assert_eq!(board("use crate::accounts::Journey;"), (vec![crossing.to_owned()], vec![]));
+    assert_eq!(board("use crate::accounts::Session;"), (vec![crossing.to_owned()], vec![]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Email, Ending, Nickname, PictureId, SessionId, Username};
+use super::{Email, EndSessions, Nickname, PictureId, SessionId, Username};
 use crate::{Error, Result, names::names, passwords::PasswordHash};
 
 /// An account's number, assigned by the store and never reused.
@@ -148,7 +148,7 @@ pub struct AccountChange {
     /// The one-time code for a new password; `Some(None)` removes it.
     pub reset: Option<Option<Reset>>,
     /// The sessions that end in the same transaction.
-    pub ending: Option<Ending>,
+    pub ending: Option<EndSessions>,
     /// Whether to unlink all provider identities in the same transaction.
     pub unlinks_all: bool,
     /// Condition: the account is at this epoch, the one that the change was decided at.

@@ -6,12 +6,12 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 
 use super::{
-    Account, AccountId, Accounts, Arrival, Changed, Departure, Edit, Export, FeedPlace,
-    FreshSession, LinkedIdentity, NewPassword, Newcomer, Order, PictureId, Provider, ProviderName,
-    Reply, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
-    client::calls,
+    Account, AccountId, Accounts, Export, FeedPage, FeedPosition, FreshSession, LinkedIdentity,
+    LoginCallback, LoginOutcome, LoginRedirect, ModerationCommand, NewPassword, PictureId,
+    ProfileChange, Provider, ProviderName, ProviderSignUp, Reply, Session, SessionDigest,
+    SessionId, SignIn, SignUp, SignedIn, Username, client::calls,
 };
-use crate::{Attempt, Done, Result, passwords::Password, secret::Hidden};
+use crate::{IdempotencyKey, Idempotent, Result, passwords::Password, secret::SecretText};
 
 /// A handler of calls: the service itself, or a connection to a process that runs it.
 #[async_trait]
@@ -28,7 +28,7 @@ impl Backend for Accounts {
 }
 
 calls! {
-    client() ask;
+    client() call;
     server(accounts);
 
     /// A call. A call on the caller's own account carries its session: the accounts tier does not trust the web
@@ -37,22 +37,22 @@ calls! {
         /// Creates an account; `None` if the name is taken.
         pub fn sign_up = SignUp {
             /// The account to create.
-            wish: SignUp,
+            request: SignUp,
             /// The request's idempotency key.
-            attempt: Option<Attempt>,
-        } -> Done<Option<Account>> {
-            accounts.sign_up(wish, attempt).await?
+            idempotency_key: Option<IdempotencyKey>,
+        } -> Idempotent<Option<Account>> {
+            accounts.sign_up(request, idempotency_key).await?
         }
 
         /// Signs in with a password.
-        pub fn sign_in = SignIn(wish: SignIn) -> FreshSession { accounts.sign_in(wish).await? }
+        pub fn sign_in = SignIn(request: SignIn) -> FreshSession { accounts.sign_in(request).await? }
 
         /// Sets a new password with a one-time code.
         pub fn reset_password = ResetPassword {
             /// The account's username.
             username: Username,
             /// The code as typed.
-            code: Hidden,
+            code: SecretText,
             /// The new password.
             new: NewPassword,
         } -> () {
@@ -66,7 +66,7 @@ calls! {
         pub fn user = User(username: Username) -> Account { accounts.user(&username).await? }
 
         /// Returns the accounts that changed since `place`.
-        pub fn changed_since = ChangedSince(place: Option<FeedPlace>) -> Changed {
+        pub fn changed_since = ChangedSince(place: Option<FeedPosition>) -> FeedPage {
             accounts.ports.sessions.changed_since(place).await?
         }
 
@@ -75,16 +75,16 @@ calls! {
             /// The caller's session.
             session: SessionDigest,
             /// The call.
-            wish: Own,
+            call: OwnAccountCall,
         } -> Reply {
-            wish.answered_by(accounts, &accounts.who(session).await?).await?
+            call.answered_by(accounts, &accounts.who(session).await?).await?
         }
 
         /// Returns the configured providers in display order.
         pub fn providers = Providers -> Vec<Provider> { accounts.providers() }
 
         /// Begins a sign-in with a provider.
-        pub fn depart = Depart {
+        pub fn begin_login = BeginLogin {
             /// The provider.
             provider: ProviderName,
             /// The redirect URI.
@@ -92,34 +92,34 @@ calls! {
             /// The path to continue at; may be empty.
             #[serde(default)]
             next: String,
-        } -> Departure {
-            accounts.depart(provider, redirect_uri, next).await?
+        } -> LoginRedirect {
+            accounts.begin_login(provider, redirect_uri, next).await?
         }
 
         /// Completes a sign-in with a provider.
-        pub fn arrive = Arrive {
+        pub fn complete_login = CompleteLogin {
             /// The provider's callback.
-            arrival: Arrival,
+            callback: LoginCallback,
             /// The `User-Agent`.
             agent: String,
             /// The session of the browser, if any.
             session: Option<SessionDigest>,
-        } -> Welcome {
-            accounts.arrive(arrival, &agent, session).await?
+        } -> LoginOutcome {
+            accounts.complete_login(callback, &agent, session).await?
         }
 
         /// Creates an account for a provider's identity that has none, and signs in to it.
-        pub fn make_from_provider = MakeFromProvider(newcomer: Newcomer) -> FreshSession {
-            accounts.make_from_provider(newcomer).await?
+        pub fn sign_up_with_provider = SignUpWithProvider(sign_up: ProviderSignUp) -> FreshSession {
+            accounts.sign_up_with_provider(sign_up).await?
         }
 
         /// Returns those of `pictures` that an account has; at most
-        /// [`PICTURES_ASKED`](crate::pictures::PICTURES_ASKED) per call.
+        /// [`PICTURES_ASKED`](crate::pictures::PICTURES_PER_CALL_MAX) per call.
         pub fn pictured = Pictured(pictures: Vec<PictureId>) -> Vec<PictureId> {
             accounts.pictured(pictures).await?
         }
 
-        /// Returns those of the accounts that exist; at most [`ACCOUNTS_ASKED`](super::ACCOUNTS_ASKED) per call.
+        /// Returns those of the accounts that exist; at most [`ACCOUNTS_ASKED`](super::ACCOUNTS_PER_CALL_MAX) per call.
         pub fn existing = Existing(some: Vec<AccountId>) -> Vec<AccountId> {
             accounts.existing(some).await?
         }
@@ -131,9 +131,9 @@ calls! {
     server(accounts, me: &SignedIn);
 
     /// A call of a signed-in account on itself.
-    pub enum Own {
+    pub enum OwnAccountCall {
         /// Changes the nickname or the e-mail address.
-        pub fn edit = Edit(edit: Edit) -> Account { accounts.edit(me, edit).await? }
+        pub fn edit = Edit(edit: ProfileChange) -> Account { accounts.edit(me, edit).await? }
 
         /// Changes the password and ends all other sessions.
         pub fn change_password = ChangePassword {
@@ -177,15 +177,15 @@ calls! {
         pub fn export = Export -> Box<Export> { Box::new(accounts.export(me).await?) }
 
         /// Runs a moderation command.
-        pub(super) fn keep_order = KeepOrder(order: Order) -> Reply {
-            order.answered_by(accounts, me).await?
+        pub(super) fn moderate = Moderate(command: ModerationCommand) -> Reply {
+            command.answered_by(accounts, me).await?
         }
 
         /// Returns the linked identities.
         pub fn identities = Identities -> Vec<LinkedIdentity> { accounts.identities(me).await? }
 
         /// Begins linking an identity of a provider; requires the password, if the account has one.
-        pub fn depart_to_link = Depart {
+        pub fn begin_link = BeginLink {
             /// The provider.
             provider: ProviderName,
             /// The redirect URI.
@@ -196,8 +196,8 @@ calls! {
             /// The client's address, for rate limits.
             #[serde(default)]
             from: Option<IpAddr>,
-        } -> Departure {
-            accounts.depart_to_link(me, provider, redirect_uri, current, from).await?
+        } -> LoginRedirect {
+            accounts.begin_link(me, provider, redirect_uri, current, from).await?
         }
 
         /// Unlinks the identity of an issuer, and ends all other sessions.
@@ -213,10 +213,12 @@ calls! {
 impl Call {
     /// Whether the call may leave a picture without an account.
     pub(super) fn may_take_a_picture(&self) -> bool {
-        let Self::Own { wish, .. } = self else { return false };
+        let Self::Own { call, .. } = self else { return false };
         matches!(
-            wish,
-            Own::SetPicture(_) | Own::Delete { .. } | Own::KeepOrder(Order::TakePicture(_))
+            call,
+            OwnAccountCall::SetPicture(_)
+                | OwnAccountCall::Delete { .. }
+                | OwnAccountCall::Moderate(ModerationCommand::TakePicture(_))
         )
     }
 }

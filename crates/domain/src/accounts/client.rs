@@ -15,13 +15,13 @@ impl AccountsClient {
         Self(backend)
     }
 
-    pub(super) async fn ask(&self, call: Call) -> Result<Reply> {
+    pub(super) async fn call(&self, call: Call) -> Result<Reply> {
         self.0.call(call).await
     }
 }
 
 /// The error for a reply of another type than the call's.
-pub(super) fn mixed_up() -> Error {
+pub(super) fn unexpected_reply() -> Error {
     Error::internal("the accounts tier sent a reply that does not match the call")
 }
 
@@ -86,7 +86,7 @@ macro_rules! calls {
             $($argument: $type),*
         ) -> $crate::Result<$answer> {
             let reply = self.$ask($($context,)? $call).await?;
-            <$answer>::try_from(reply).map_err(|_| $crate::accounts::client::mixed_up())
+            <$answer>::try_from(reply).map_err(|_| $crate::accounts::client::unexpected_reply())
         }
     };
 }

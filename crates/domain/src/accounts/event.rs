@@ -9,7 +9,7 @@ use crate::names::names;
 /// The kind of an account event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EventKind {
+pub enum AccountEventKind {
     /// The account was created.
     SignedUp,
     /// A session began.
@@ -46,7 +46,7 @@ pub enum EventKind {
     PictureChanged,
 }
 
-names!(EventKind {
+names!(AccountEventKind {
     SignedUp = "signed_up",
     SignedIn = "signed_in",
     SignedOut = "signed_out",
@@ -80,13 +80,13 @@ pub enum Actor {
 
 /// An event in an account's history, stored in the transaction that caused it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct AccountEvent {
     /// The account.
     pub account: AccountId,
     /// The time.
     pub at: Timestamp,
     /// The kind.
-    pub kind: EventKind,
+    pub kind: AccountEventKind,
     /// The party that caused it.
     pub by: Actor,
 }

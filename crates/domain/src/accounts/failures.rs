@@ -25,10 +25,10 @@ pub trait Failures: Send + Sync {
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()>;
 
     /// Reverts one count, because the client got no answer. Does not wait: it is called when a request is dropped.
-    fn take_back(&self, name: &str, from: Option<IpAddr>);
+    fn revert(&self, name: &str, from: Option<IpAddr>);
 
     /// The password was right: reverts the count and resets all failures of this name from this address.
-    async fn forgive(&self, name: &str, from: Option<IpAddr>);
+    async fn reset(&self, name: &str, from: Option<IpAddr>);
 }
 
 /// A failure that is counted before the password is verified. Unless it is settled, it is reverted on drop: the
@@ -60,7 +60,7 @@ impl<'a> Counted<'a> {
     pub(super) async fn settle(mut self, is_right: &Result<bool>) {
         self.settled = is_right.is_ok();
         if matches!(is_right, Ok(true)) {
-            self.failures.forgive(self.name, self.from).await;
+            self.failures.reset(self.name, self.from).await;
         }
     }
 }
@@ -68,7 +68,7 @@ impl<'a> Counted<'a> {
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            self.failures.take_back(self.name, self.from);
+            self.failures.revert(self.name, self.from);
         }
     }
 }

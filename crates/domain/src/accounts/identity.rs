@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Account, AccountId, Event, NewAccount, SessionId};
+use super::{Account, AccountEvent, AccountId, NewAccount, SessionId};
 use crate::{Error, Result, secret};
 
 /// The maximum length of a subject, in characters (`OpenID` Connect Core, section 2).
@@ -123,10 +123,15 @@ pub trait IdentityStore: Send + Sync {
     async fn list(&self, account: AccountId) -> Result<Vec<LinkedIdentity>>;
 
     /// Links an identity to the event's account if `session` is still one of its sessions, and records the event.
-    async fn link(&self, identity: Identity, session: SessionId, event: Event) -> Result<Linked>;
+    async fn link(
+        &self,
+        identity: Identity,
+        session: SessionId,
+        event: AccountEvent,
+    ) -> Result<Linked>;
 
     /// Unlinks an identity from the event's account, ends its other sessions, and records the event.
-    async fn unlink(&self, unlink: Unlink, event: Event) -> Result<Unlinked>;
+    async fn unlink(&self, unlink: Unlink, event: AccountEvent) -> Result<Unlinked>;
 
     /// Stores a ticket, which invalidates an earlier one of the same identity. Only the newest 10,000 tickets are
     /// kept.

@@ -6,11 +6,11 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountChange, AccountId, Accounts, Actor, Email, Ending, Event, EventKind,
-    LinkedIdentity, NewPassword, Nickname, PictureId, Role, Session, SessionId, SignedIn,
-    by_provider::CHANGED, failures::Counted, service::NO_ACCOUNT,
+    Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Accounts, Actor, Email,
+    EndSessions, LinkedIdentity, NewPassword, Nickname, PictureId, Role, Session, SessionId,
+    SignedIn, failures::Counted, provider_login::CHANGED, service::NO_ACCOUNT,
 };
-use crate::{Error, Result, passwords::Password, patch, pictures::PICTURES_ASKED};
+use crate::{Error, Result, passwords::Password, patch, pictures::PICTURES_PER_CALL_MAX};
 
 /// The maximum age of a session that counts as reauthentication for an account without a password.
 const FRESH: SignedDuration = SignedDuration::from_mins(10);
@@ -22,14 +22,14 @@ const SESSIONS_LISTED: usize = 100;
 const EVENTS_EXPORTED: usize = 10_000;
 
 /// The maximum accounts in one call that asks which of them exist.
-pub const ACCOUNTS_ASKED: usize = 500;
+pub const ACCOUNTS_PER_CALL_MAX: usize = 500;
 
 /// The attempts to set a picture that other requests change at the same time.
 const PICTURE_TRIES: usize = 5;
 
 /// A change to the caller's profile; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Edit {
+pub struct ProfileChange {
     /// The display name.
     pub nickname: Option<Nickname>,
     /// The e-mail address; `Some(None)` removes it.
@@ -45,7 +45,7 @@ pub struct Export {
     /// The sessions, newest first.
     pub sessions: Vec<Session>,
     /// The account's events, newest first.
-    pub events: Vec<Event>,
+    pub events: Vec<AccountEvent>,
     /// The linked identities.
     #[serde(default)]
     pub identities: Vec<LinkedIdentity>,
@@ -53,13 +53,13 @@ pub struct Export {
 
 impl Accounts {
     /// Changes the nickname or the e-mail address.
-    pub async fn edit(&self, me: &SignedIn, edit: Edit) -> Result<Account> {
-        let Edit { nickname, email } = edit;
+    pub async fn edit(&self, me: &SignedIn, edit: ProfileChange) -> Result<Account> {
+        let ProfileChange { nickname, email } = edit;
         if nickname.is_none() && email.is_none() {
             return self.account(me.account.id).await;
         }
         let change = AccountChange { nickname, email, ..AccountChange::default() };
-        self.change_own(me, change, EventKind::Edited).await?.ok_or(NO_ACCOUNT)
+        self.change_own(me, change, AccountEventKind::Edited).await?.ok_or(NO_ACCOUNT)
     }
 
     /// Changes the password and ends all other sessions. Requires reauthentication.
@@ -70,21 +70,21 @@ impl Accounts {
         new: NewPassword,
         from: Option<IpAddr>,
     ) -> Result<Account> {
-        self.said_again(me, current, from).await?;
+        self.reauthenticate(me, current, from).await?;
         let change = AccountChange {
             password: Some(self.ports.passwords.hash(new.into_password()).await?),
-            ending: Some(Ending::AllBut(me.session.id)),
+            ending: Some(EndSessions::AllBut(me.session.id)),
             at_epoch: Some(me.account.epoch),
             by_session: Some(me.session.id),
             ..AccountChange::default()
         };
-        self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(CHANGED)
+        self.change_own(me, change, AccountEventKind::PasswordChanged).await?.ok_or(CHANGED)
     }
 
     /// Reauthenticates the caller: requires the current password, or for an account without one a session that has
     /// just begun. A session alone is not enough: a stolen one would give permanent access, or could destroy the
     /// account's data.
-    pub(super) async fn said_again(
+    pub(super) async fn reauthenticate(
         &self,
         me: &SignedIn,
         current: Option<Password>,
@@ -118,8 +118,8 @@ impl Accounts {
 
     /// Ends all of the caller's sessions, including the current one.
     pub async fn sign_out_everywhere(&self, me: &SignedIn) -> Result<()> {
-        let change = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
-        let changed = self.change_own(me, change, EventKind::SignedOutEverywhere).await?;
+        let change = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
+        let changed = self.change_own(me, change, AccountEventKind::SignedOutEverywhere).await?;
         changed.map(drop).ok_or(NO_ACCOUNT)
     }
 
@@ -131,8 +131,8 @@ impl Accounts {
         current: Option<Password>,
         from: Option<IpAddr>,
     ) -> Result<Option<PictureId>> {
-        self.said_again(me, current, from).await?;
-        let event = self.by_owner(me.account.id, EventKind::Deleted);
+        self.reauthenticate(me, current, from).await?;
+        let event = self.by_owner(me.account.id, AccountEventKind::Deleted);
         self.ports.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
     }
 
@@ -165,7 +165,7 @@ impl Accounts {
                 had_role,
                 ..AccountChange::default()
             };
-            let event = self.event(id, EventKind::PictureChanged, by);
+            let event = self.event(id, AccountEventKind::PictureChanged, by);
             if let Some(account) = self.ports.store.change(change, event).await? {
                 return Ok((account, former));
             }
@@ -175,16 +175,22 @@ impl Accounts {
 
     /// Returns those of `pictures` that an account has.
     pub(super) async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
-        if pictures.len() > PICTURES_ASKED {
-            return Err(Error::invalid("pictures", format!("must be at most {PICTURES_ASKED}")));
+        if pictures.len() > PICTURES_PER_CALL_MAX {
+            return Err(Error::invalid(
+                "pictures",
+                format!("must be at most {PICTURES_PER_CALL_MAX}"),
+            ));
         }
         self.ports.store.pictured(pictures).await
     }
 
     /// Returns those of `accounts` that exist.
     pub(super) async fn existing(&self, accounts: Vec<AccountId>) -> Result<Vec<AccountId>> {
-        if accounts.len() > ACCOUNTS_ASKED {
-            return Err(Error::invalid("accounts", format!("must be at most {ACCOUNTS_ASKED}")));
+        if accounts.len() > ACCOUNTS_PER_CALL_MAX {
+            return Err(Error::invalid(
+                "accounts",
+                format!("must be at most {ACCOUNTS_PER_CALL_MAX}"),
+            ));
         }
         let mut existing = Vec::new();
         for id in accounts {
@@ -209,7 +215,7 @@ impl Accounts {
         &self,
         me: &SignedIn,
         change: AccountChange,
-        kind: EventKind,
+        kind: AccountEventKind,
     ) -> Result<Option<Account>> {
         self.ports.store.change(change, self.by_owner(me.account.id, kind)).await
     }

@@ -1,21 +1,21 @@
 //! Accounts: sign-up, sign-in, sessions, roles, and the port to the accounts tier.
 
 mod account;
+mod account_deletion;
+mod authorization_state;
 mod backend;
-mod by_provider;
 mod client;
 mod email;
 mod event;
 mod failures;
 mod identity;
-mod journey;
-mod leavers;
 mod me;
+mod moderation;
 mod new_password;
 mod nickname;
-mod order;
 mod pictures;
 mod provider;
+mod provider_login;
 mod reply;
 mod service;
 mod session;
@@ -29,37 +29,37 @@ pub use self::{
     account::{
         Account, AccountChange, AccountId, AccountQuery, Credential, NewAccount, Reset, Role,
     },
-    backend::{Backend, Call, Own},
-    by_provider::{Newcomer, TICKET_LIFETIME, Welcome},
+    account_deletion::{AccountDeletion, OwnedByAccount},
+    authorization_state::AUTHORIZATION_LIFETIME,
+    backend::{Backend, Call, OwnAccountCall},
     client::AccountsClient,
     email::Email,
-    event::{Actor, Event, EventKind},
+    event::{AccountEvent, AccountEventKind, Actor},
     failures::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, WINDOW},
     identity::{
         Identity, IdentityStore, Linked, LinkedIdentity, NewTicket, Redeemed, TicketDigest, Unlink,
         Unlinked,
     },
-    journey::JOURNEY_LIFETIME,
-    leavers::{Belongings, Leavers},
-    me::{ACCOUNTS_ASKED, Edit, Export},
+    me::{ACCOUNTS_PER_CALL_MAX, Export, ProfileChange},
+    moderation::ModerationCommand,
     new_password::NewPassword,
     nickname::Nickname,
-    order::Order,
     pictures::{Pictures, WithPictures},
     provider::{
-        Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
-        ProviderName, Providers,
+        AuthorizationSecrets, CodeExchange, LoginCallback, LoginRedirect, NO_PROVIDER, NoProviders,
+        Provider, ProviderName, ProviderUser, Providers,
     },
+    provider_login::{LoginOutcome, ProviderSignUp, TICKET_LIFETIME},
     reply::Reply,
     service::{Accounts, AccountsPorts, AccountsSettings, FreshSession},
-    session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
+    session::{EndSessions, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,
     sign_up::SignUp,
-    staff::{ImportAccount, ToldEvent},
-    store::{AccountStore, Changed, FeedPlace, Outcome, SessionStore},
+    staff::{EventWithStaff, ImportAccount},
+    store::{AccountStore, FeedPage, FeedPosition, SessionStore, SignUpOutcome},
     username::Username,
 };
 pub use crate::pictures::{
-    PICTURES_ASKED, Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize, PictureStore,
-    Pictured, Shape,
+    PICTURES_PER_CALL_MAX, Picture, PictureDecoder, PictureId, PictureKeeper, PictureOwners,
+    PictureSize, PictureStore, Shape,
 };

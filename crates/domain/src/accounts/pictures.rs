@@ -10,8 +10,8 @@ use super::{Account, AccountsClient, Backend, Call, Reply, SessionDigest, Signed
 use crate::{
     Result, Tasks,
     pictures::{
-        Picture, PictureId, PictureKeeper, PictureSize, PictureStore, Pictured, Shape, remove,
-        to_its_end,
+        Picture, PictureId, PictureKeeper, PictureOwners, PictureSize, PictureStore, Shape, remove,
+        run_to_completion,
     },
 };
 
@@ -63,8 +63,8 @@ impl Pictures {
 }
 
 #[async_trait]
-impl Pictured for AccountsClient {
-    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
+impl PictureOwners for AccountsClient {
+    async fn assigned(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
         AccountsClient::pictured(self, pictures).await
     }
 }
@@ -94,7 +94,7 @@ impl Backend for WithPictures {
             }
             Ok(reply)
         };
-        to_its_end(&*self.tasks, called).await
+        run_to_completion(&*self.tasks, called).await
     }
 }
 

@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 use super::*;
 use crate::{
     Error, OsRandom,
-    accounts::{AccountId, Nickname, Own, Role, Session, SessionId, Username},
-    pictures::{PICTURES_ASKED, PictureDecoder},
+    accounts::{AccountId, Nickname, OwnAccountCall, Role, Session, SessionId, Username},
+    pictures::{PICTURES_PER_CALL_MAX, PictureDecoder},
 };
 
 /// A decoder that returns the upload.
@@ -64,7 +64,7 @@ struct One {
 impl Backend for One {
     async fn call(&self, call: Call) -> Result<Reply> {
         match call {
-            Call::Own { wish: Own::SetPicture(picture), .. } => {
+            Call::Own { call: OwnAccountCall::SetPicture(picture), .. } => {
                 self.leave_to_set.acquire().await.unwrap().forget();
                 if let Some(refused) = self.refusals.lock().pop() {
                     return Err(refused);
@@ -241,11 +241,14 @@ async fn a_picture_stays_stored_while_the_outcome_of_setting_it_is_unknown() {
 async fn a_sweep_keeps_the_picture_in_use() {
     let scene = scene(9, 9_999);
     scene.set("x").await.unwrap();
-    for _ in 0..3 * PICTURES_ASKED {
+    for _ in 0..3 * PICTURES_PER_CALL_MAX {
         let picture = scene.pictures.decoded(Bytes::from_static(b"unused")).await.unwrap();
         let id = PictureId::draw(2, &picture, &OsRandom);
         scene.kept.put(id, picture).await.unwrap();
     }
-    assert_eq!(scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap(), 3 * PICTURES_ASKED);
+    assert_eq!(
+        scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap(),
+        3 * PICTURES_PER_CALL_MAX
+    );
     assert!(scene.shows("x"));
 }

@@ -46,7 +46,7 @@ pub struct Provider {
 /// The secrets that tie a provider's response to one request, 256 random bits each.
 #[derive(derive_more::Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[debug("Flow(…)")]
-pub struct Flow {
+pub struct AuthorizationSecrets {
     /// The `state` parameter: returned in the callback, it ties the response to this browser's request.
     pub state: String,
     /// The `nonce`: returned in the signed ID token, it ties the token to this request.
@@ -55,7 +55,7 @@ pub struct Flow {
     pub verifier: String,
 }
 
-impl Flow {
+impl AuthorizationSecrets {
     /// Draws new secrets.
     pub fn new(random: &dyn Random) -> Self {
         let [state, nonce, verifier] = [(); 3].map(|()| secret::random_token("", random));
@@ -65,8 +65,8 @@ impl Flow {
 
 /// The begin of a sign-in: the browser is redirected to the provider.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
-#[debug("Departure(…)")]
-pub struct Departure {
+#[debug("LoginRedirect(…)")]
+pub struct LoginRedirect {
     /// The provider's authorization URL.
     pub url: String,
     /// The signed authorization state, kept by the browser for ten minutes; opaque to all but the accounts tier.
@@ -75,7 +75,7 @@ pub struct Departure {
 
 /// The callback from a provider.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
-pub struct Arrival {
+pub struct LoginCallback {
     /// The provider of the callback's path, unverified.
     pub provider: ProviderName,
     /// The signed authorization state from the browser.
@@ -97,7 +97,7 @@ pub struct Arrival {
 
 /// An authorization code to exchange for an identity.
 #[derive(Clone)]
-pub struct Exchange {
+pub struct CodeExchange {
     /// The provider.
     pub provider: ProviderName,
     /// The authorization code.
@@ -107,12 +107,12 @@ pub struct Exchange {
     /// The redirect URI of the authorization request.
     pub redirect_uri: String,
     /// The secrets of the authorization request.
-    pub flow: Flow,
+    pub flow: AuthorizationSecrets,
 }
 
 /// A user as identified by a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identified {
+pub struct ProviderUser {
     /// The permanent identity.
     pub identity: Identity,
     /// The user's name at the provider, if sent; it proves nothing.
@@ -131,11 +131,11 @@ pub trait Providers: Send + Sync {
         &self,
         provider: &ProviderName,
         redirect_uri: &str,
-        flow: &Flow,
+        flow: &AuthorizationSecrets,
     ) -> Result<String>;
 
     /// Exchanges the code for the identity; [`Error::Forbidden`] if the response proves none.
-    async fn identify(&self, exchange: &Exchange) -> Result<Identified>;
+    async fn identify(&self, exchange: &CodeExchange) -> Result<ProviderUser>;
 }
 
 /// The implementation without any provider.
@@ -148,11 +148,16 @@ impl Providers for NoProviders {
         &[]
     }
 
-    async fn authorization_url(&self, _: &ProviderName, _: &str, _: &Flow) -> Result<String> {
+    async fn authorization_url(
+        &self,
+        _: &ProviderName,
+        _: &str,
+        _: &AuthorizationSecrets,
+    ) -> Result<String> {
         Err(NO_PROVIDER)
     }
 
-    async fn identify(&self, _: &Exchange) -> Result<Identified> {
+    async fn identify(&self, _: &CodeExchange) -> Result<ProviderUser> {
         Err(NO_PROVIDER)
     }
 }
@@ -177,10 +182,10 @@ mod tests {
 
     #[test]
     fn debug_output_contains_no_sign_in_secrets() {
-        let flow = Flow::new(&OsRandom);
+        let flow = AuthorizationSecrets::new(&OsRandom);
         assert_eq!([&flow.state, &flow.nonce, &flow.verifier].map(String::len), [43; 3]);
-        let departure = Departure { url: "there".to_owned(), kept: "kept".to_owned() };
-        let arrival = Arrival {
+        let redirect = LoginRedirect { url: "there".to_owned(), kept: "kept".to_owned() };
+        let callback = LoginCallback {
             provider: ProviderName::parse("a").unwrap(),
             kept: "kept".to_owned(),
             state: flow.state.clone(),
@@ -188,7 +193,7 @@ mod tests {
             error: None,
             issuer: None,
         };
-        let shown = format!("{flow:?} {departure:?} {arrival:?}");
+        let shown = format!("{flow:?} {redirect:?} {callback:?}");
         for secret in [&flow.state, &flow.nonce, &flow.verifier, "kept", "there", "code"] {
             assert!(!shown.contains(secret), "{shown}");
         }

@@ -4,10 +4,10 @@ use derive_more::{From, TryInto};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountId, Changed, Departure, Export, FreshSession, LinkedIdentity, PictureId,
-    Provider, Session, SignedIn, Welcome,
+    Account, AccountId, Export, FeedPage, FreshSession, LinkedIdentity, LoginOutcome,
+    LoginRedirect, PictureId, Provider, Session, SignedIn,
 };
-use crate::{Done, secret::Hidden};
+use crate::{Idempotent, secret::SecretText};
 
 /// The successful reply to a call. Each variant converts from and to its content: several fields are a tuple, no
 /// field is `()`.
@@ -17,7 +17,7 @@ pub enum Reply {
     /// Success without content.
     Done,
     /// The account that was created; `None` if the name is taken.
-    SignedUp(Done<Option<Account>>),
+    SignedUp(Idempotent<Option<Account>>),
     /// The new session.
     SignedIn(FreshSession),
     /// The session and its account.
@@ -27,19 +27,19 @@ pub enum Reply {
     /// The sessions, newest first.
     Sessions(Vec<Session>),
     /// The changes in the feed.
-    Changed(Changed),
+    Changed(FeedPage),
     /// All data about the account.
     Export(Box<Export>),
     /// The accounts, ordered by username.
     Accounts(Vec<Account>),
     /// The one-time code.
-    Code(Hidden),
+    Code(SecretText),
     /// The providers, in display order.
     Providers(Vec<Provider>),
-    /// The begin of a sign-in with a provider.
-    Departed(Departure),
+    /// The redirect to a provider.
+    Redirect(LoginRedirect),
     /// The result of a sign-in with a provider.
-    Arrived(Welcome),
+    Login(LoginOutcome),
     /// The identities linked to the account.
     Identities(Vec<LinkedIdentity>),
     /// The account with its new picture, or without one.

@@ -6,13 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountId, AccountStore, Actor, Event, EventKind, Failures, IdentityStore, NewAccount,
-    NewSession, Providers, Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX,
-    Username, session,
+    Account, AccountEvent, AccountEventKind, AccountId, AccountStore, Actor, Failures,
+    IdentityStore, NewAccount, NewSession, Providers, Session, SessionDigest, SessionId,
+    SessionStore, SignedIn, TOKEN_PREFIX, Username, session,
 };
 use crate::{
     Clock, Error, Random, Result,
-    passwords::{Password, PasswordHash, Passwords},
+    passwords::{Password, PasswordHash, PasswordHasher},
     random::time_ordered_id,
     secret::{self, InstallationSecret},
 };
@@ -40,7 +40,7 @@ pub struct AccountsPorts {
     /// Counters of failed sign-ins.
     pub failures: Arc<dyn Failures>,
     /// The password hasher.
-    pub passwords: Arc<dyn Passwords>,
+    pub passwords: Arc<dyn PasswordHasher>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of random ids and tokens.
@@ -107,7 +107,7 @@ impl Accounts {
     }
 
     /// Creates an event caused by the account's owner now.
-    pub(super) fn by_owner(&self, account: AccountId, kind: EventKind) -> Event {
+    pub(super) fn by_owner(&self, account: AccountId, kind: AccountEventKind) -> AccountEvent {
         self.event(account, kind, Actor::Owner)
     }
 
@@ -123,15 +123,20 @@ impl Accounts {
     }
 
     /// Creates an event at the current time.
-    pub(super) fn event(&self, account: AccountId, kind: EventKind, by: Actor) -> Event {
-        Event { account, at: self.ports.clock.now(), kind, by }
+    pub(super) fn event(
+        &self,
+        account: AccountId,
+        kind: AccountEventKind,
+        by: Actor,
+    ) -> AccountEvent {
+        AccountEvent { account, at: self.ports.clock.now(), kind, by }
     }
 
     /// Begins a session of an authenticated account; `None` if the account has changed since.
     pub async fn begin(
         &self,
         account: Account,
-        kind: EventKind,
+        kind: AccountEventKind,
         agent: &str,
     ) -> Result<Option<FreshSession>> {
         let now = self.ports.clock.now();

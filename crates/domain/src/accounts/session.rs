@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Account, AccountId, EventKind};
+use super::{Account, AccountEventKind, AccountId};
 use crate::secret;
 
 /// The prefix of every session token.
@@ -61,7 +61,7 @@ pub struct NewSession {
     /// The account's epoch at authentication.
     pub epoch: u32,
     /// The event to record, which names the way of authentication.
-    pub kind: EventKind,
+    pub kind: AccountEventKind,
 }
 
 /// A signed-in account and its session.
@@ -76,7 +76,7 @@ pub struct SignedIn {
 /// The sessions of an account to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum EndSessions {
     /// All sessions.
     All,
     /// All but this session.

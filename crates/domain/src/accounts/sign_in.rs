@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountChange, Accounts, EventKind, FreshSession, Username, failures::Counted,
+    Account, AccountChange, AccountEventKind, Accounts, FreshSession, Username, failures::Counted,
 };
 use crate::{
     Error, Result,
@@ -31,8 +31,8 @@ pub(super) const BANNED: Error = Error::forbidden("this account is banned");
 impl Accounts {
     /// Signs in with a username and a password. Without the right password, neither the response nor its time
     /// reveals whether the account exists, has a password or is banned.
-    pub async fn sign_in(&self, wish: SignIn) -> Result<FreshSession> {
-        let SignIn { username: typed, password, from, agent } = wish;
+    pub async fn sign_in(&self, request: SignIn) -> Result<FreshSession> {
+        let SignIn { username: typed, password, from, agent } = request;
         let name = Username::parse(&typed).ok();
         // All spellings of one name share a counter.
         let counted = name.as_ref().map_or(typed.as_str(), Username::as_str);
@@ -44,7 +44,7 @@ impl Accounts {
         };
         let (account, credential) = found.unzip();
         let hash = credential.and_then(|credential| credential.password);
-        let is_to_renew = hash.as_ref().is_some_and(|hash| hash.is_to_renew(&password));
+        let is_to_renew = hash.as_ref().is_some_and(|hash| hash.needs_rehash(&password));
         let is_right = self.verified(password.clone(), hash).await;
         counted.settle(&is_right).await;
         let Some(account) = account.filter(|_| matches!(is_right, Ok(true))) else {
@@ -58,7 +58,7 @@ impl Accounts {
             drop(self.renew(&account, password).await);
         }
         // `None` means that the password was changed meanwhile, so this one is now wrong.
-        self.begin(account, EventKind::SignedIn, &agent).await?.ok_or(WRONG)
+        self.begin(account, AccountEventKind::SignedIn, &agent).await?.ok_or(WRONG)
     }
 
     /// Replaces the hash by one with the current algorithm and parameters.
@@ -68,7 +68,7 @@ impl Accounts {
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
-        let event = self.by_owner(account.id, EventKind::PasswordRenewed);
+        let event = self.by_owner(account.id, AccountEventKind::PasswordRenewed);
         self.ports.store.change(change, event).await.map(drop)
     }
 
@@ -79,7 +79,7 @@ impl Accounts {
         hash: Option<PasswordHash>,
     ) -> Result<bool> {
         let is_there = hash.is_some();
-        let hash = hash.unwrap_or_else(PasswordHash::of_nothing);
+        let hash = hash.unwrap_or_else(PasswordHash::dummy);
         Ok(self.ports.passwords.verify(password, hash).await? && is_there)
     }
 }

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use super::{
-    Account, AccountChange, AccountQuery, Accounts, Actor, Email, Ending, Event, EventKind,
-    NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username,
+    Account, AccountChange, AccountEvent, AccountEventKind, AccountQuery, Accounts, Actor, Email,
+    EndSessions, NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username,
 };
 use crate::{
     Error, Result,
     passwords::PasswordHash,
-    secret::{self, Hidden},
+    secret::{self, SecretText},
 };
 
 /// The lifetime of a one-time code.
@@ -38,7 +38,7 @@ pub struct ImportAccount {
     pub email: String,
     /// The argon2id or bcrypt hash of the password; empty for an account without one.
     #[serde(default)]
-    pub password_hash: Hidden,
+    pub password_hash: SecretText,
     /// `member` (the default if empty), `moderator` or `admin`.
     #[serde(default)]
     pub role: String,
@@ -68,9 +68,9 @@ fn given(field: &str) -> Option<&str> {
 
 /// An event of an account with the name of the staff member.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ToldEvent {
+pub struct EventWithStaff {
     /// The event.
-    pub event: Event,
+    pub event: AccountEvent,
     /// The staff member who caused it, if one did whose account still exists.
     pub staff: Option<Username>,
 }
@@ -106,7 +106,7 @@ impl Accounts {
     }
 
     /// Returns an account's events, newest first.
-    pub async fn events(&self, name: &Username) -> Result<Vec<ToldEvent>> {
+    pub async fn events(&self, name: &Username) -> Result<Vec<EventWithStaff>> {
         let account = self.user(name).await?;
         let events = self.ports.store.events(account.id, EVENTS_TOLD).await?;
         let mut names = HashMap::new();
@@ -118,33 +118,33 @@ impl Accounts {
                 names.insert(id, staff);
             }
         }
-        let staff = |event: &Event| match event.by {
+        let staff = |event: &AccountEvent| match event.by {
             Actor::Staff(id) => names.get(&id).cloned().flatten(),
             Actor::Owner | Actor::Operator => None,
         };
-        Ok(events.into_iter().map(|event| ToldEvent { staff: staff(&event), event }).collect())
+        Ok(events.into_iter().map(|event| EventWithStaff { staff: staff(&event), event }).collect())
     }
 
     /// Changes an account's role.
     pub async fn set_role(&self, account: &Account, role: Role, by: Actor) -> Result<Account> {
         let change = AccountChange { role: Some(role), ..AccountChange::default() };
-        self.change_others(account, change, EventKind::RoleChanged, by).await
+        self.change_others(account, change, AccountEventKind::RoleChanged, by).await
     }
 
     /// Bans an account and ends all its sessions.
     pub async fn ban(&self, account: &Account, by: Actor) -> Result<Account> {
         let change = AccountChange {
             banned_at: Some(Some(self.ports.clock.now())),
-            ending: Some(Ending::All),
+            ending: Some(EndSessions::All),
             ..AccountChange::default()
         };
-        self.change_others(account, change, EventKind::Banned, by).await
+        self.change_others(account, change, AccountEventKind::Banned, by).await
     }
 
     /// Lifts a ban.
     pub async fn unban(&self, account: &Account, by: Actor) -> Result<Account> {
         let change = AccountChange { banned_at: Some(None), ..AccountChange::default() };
-        self.change_others(account, change, EventKind::Unbanned, by).await
+        self.change_others(account, change, AccountEventKind::Unbanned, by).await
     }
 
     /// Removes an account's picture; returns the account and the previous picture.
@@ -158,15 +158,15 @@ impl Accounts {
 
     /// Issues a code with which the owner can set a new password, once, and ends all sessions of the account. The
     /// code cannot be retrieved later.
-    pub async fn issue_reset(&self, account: &Account, by: Actor) -> Result<Hidden> {
+    pub async fn issue_reset(&self, account: &Account, by: Actor) -> Result<SecretText> {
         let code = secret::random_token(RESET_PREFIX, &*self.ports.random);
         let (digest, expires_at) = (secret::token_digest(&code), self.expiry(RESET_LIFETIME));
         let change = AccountChange {
             reset: Some(Some(Reset { digest, expires_at })),
-            ending: Some(Ending::All),
+            ending: Some(EndSessions::All),
             ..AccountChange::default()
         };
-        self.change_others(account, change, EventKind::ResetIssued, by).await?;
+        self.change_others(account, change, AccountEventKind::ResetIssued, by).await?;
         Ok(code.into())
     }
 
@@ -186,12 +186,12 @@ impl Accounts {
             |reset: &Reset| bool::from(reset.digest.ct_eq(&digest)) && now < reset.expires_at;
         let is_right = credential.and_then(|known| known.reset).as_ref().is_some_and(is_right);
         let account = account.filter(|_| is_right).ok_or(NO_CODE)?;
-        let event = self.by_owner(account.id, EventKind::PasswordReset);
+        let event = self.by_owner(account.id, AccountEventKind::PasswordReset);
         let change = AccountChange {
             password: Some(self.ports.passwords.hash(new.into_password()).await?),
             // Only this change clears the code: another holder of the password must not take it from the owner.
             reset: Some(None),
-            ending: Some(Ending::All),
+            ending: Some(EndSessions::All),
             unlinks_all: true,
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
@@ -205,7 +205,7 @@ impl Accounts {
         &self,
         account: &Account,
         change: AccountChange,
-        kind: EventKind,
+        kind: AccountEventKind,
         by: Actor,
     ) -> Result<Account> {
         let change = AccountChange { had_role: Some(account.role), ..change };

@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    Account, AccountChange, AccountId, AccountQuery, Credential, Event, NewAccount, NewSession,
-    PictureId, Session, SessionDigest, SessionId, SignedIn, Username,
+    Account, AccountChange, AccountEvent, AccountId, AccountQuery, Credential, NewAccount,
+    NewSession, PictureId, Session, SessionDigest, SessionId, SignedIn, Username,
 };
-use crate::{Attempt, Done, Error, Result};
+use crate::{Error, IdempotencyKey, Idempotent, Result};
 
 /// The stored outcome of a write, for repeated requests with the same `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SignUpOutcome {
     /// An account was created. Only its number is stored, so that no data about it stays here after its deletion.
     SignedUp(AccountId),
     /// The username was taken.
     Taken,
 }
 
-impl Outcome {
+impl SignUpOutcome {
     /// The error for a repeated sign-up whose account has since been deleted.
     pub const DELETED: Error = Error::gone("this account was created and has since been deleted");
 }
 
 /// A position in a change feed, with a meaning known only to its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FeedPlace {
+pub struct FeedPosition {
     /// The feed's identity. A copy that may lack changes that were already reported, such as an older backup of the
     /// database, has another identity.
     pub feed: Uuid,
@@ -38,11 +38,11 @@ pub struct FeedPlace {
 
 /// The changes since a position in the feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changed {
+pub struct FeedPage {
     /// The changed accounts, possibly with repetitions.
     pub accounts: Vec<AccountId>,
     /// The position to continue from.
-    pub place: FeedPlace,
+    pub place: FeedPosition,
     /// Whether more changes can be read at once.
     pub more: bool,
     /// Whether the given position is unknown: it is of another feed, or past the end of this one. Then any account
@@ -56,16 +56,16 @@ pub struct Changed {
 #[async_trait]
 pub trait AccountStore: Send + Sync {
     /// Returns the stored outcome of an earlier [`Self::add`] with this idempotency key.
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>>;
+    async fn stored_outcome(&self, idempotency: &IdempotencyKey) -> Result<Option<SignUpOutcome>>;
 
     /// Creates an account; `None` if the name is taken, possibly by a deleted account whose name is still reserved.
     /// Of concurrent calls for one name exactly one succeeds. A repeated request returns the account in its current
-    /// state, or [`Outcome::DELETED`].
+    /// state, or [`SignUpOutcome::DELETED`].
     async fn add(
         &self,
         account: NewAccount,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Option<Account>>>;
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Option<Account>>>;
 
     /// Creates accounts in one transaction; returns for each whether its name was free. The time of creation is
     /// each account's `created_at`.
@@ -82,17 +82,17 @@ pub trait AccountStore: Send + Sync {
 
     /// Applies `change` and records `event`; `None` if there is no such account or a condition of the change is not
     /// met: epoch, picture, role or session.
-    async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>>;
+    async fn change(&self, change: AccountChange, event: AccountEvent) -> Result<Option<Account>>;
 
     /// Deletes the event's account with its data; its name stays reserved for a while, and its events stay. Returns
     /// the account before its deletion, if it exists.
-    async fn remove(&self, event: Event) -> Result<Option<Account>>;
+    async fn remove(&self, event: AccountEvent) -> Result<Option<Account>>;
 
     /// Returns those of `pictures` that an account has.
     async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>>;
 
     /// Returns an account's events, newest first, at most `limit`.
-    async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>>;
+    async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<AccountEvent>>;
 }
 
 /// The store of sessions, in the same database as their accounts.
@@ -110,7 +110,7 @@ pub trait SessionStore: Send + Sync {
 
     /// Returns the accounts that changed since `place`, whose cached sessions may be out of date. Without a
     /// position, or with an unknown one, only the current position is returned.
-    async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed>;
+    async fn changed_since(&self, place: Option<FeedPosition>) -> Result<FeedPage>;
 
     /// Ends one session of an account; false if the account has no such session.
     async fn end(&self, account: AccountId, session: SessionId, at: Timestamp) -> Result<bool>;

@@ -24,7 +24,7 @@ parsed_text! {
 impl Body {
     /// Parses a typed text. Line ends, which browsers send as CRLF, become LF; surrounding space is removed.
     pub fn parse(typed: &str) -> Result<Self> {
-        let body = Self::beside_picture(typed)?;
+        let body = Self::parse_with_picture(typed)?;
         if body.is_empty() {
             return Err(Error::invalid("body", "is empty"));
         }
@@ -32,7 +32,7 @@ impl Body {
     }
 
     /// Parses the text of a message with a picture, which may be empty.
-    pub fn beside_picture(typed: &str) -> Result<Self> {
+    pub fn parse_with_picture(typed: &str) -> Result<Self> {
         let text = typed.replace("\r\n", "\n").replace('\r', "\n");
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if !text.is_empty() && !shows_something(text) {
@@ -88,25 +88,25 @@ pub struct Reaction(u8);
 
 impl Reaction {
     /// The emoji, in the order in which they are shown.
-    pub const SIGNS: [&str; 8] = ["👍", "❤️", "😂", "🎉", "😮", "😢", "👀", "⛷️"];
+    pub const EMOJI: [&str; 8] = ["👍", "❤️", "😂", "🎉", "😮", "😢", "👀", "⛷️"];
 
     /// Finds the reaction of an emoji, with or without the variation selector U+FE0F.
     pub fn parse(sign: &str) -> Result<Self> {
         let plain = |sign: &str| sign.trim().trim_end_matches('\u{fe0f}').to_owned();
-        let found = Self::SIGNS.iter().position(|known| plain(known) == plain(sign));
+        let found = Self::EMOJI.iter().position(|known| plain(known) == plain(sign));
         found.and_then(|place| u8::try_from(place).ok()).map(Self).ok_or_else(|| {
-            Error::invalid("reaction", format!("must be one of {}", Self::SIGNS.join(" ")))
+            Error::invalid("reaction", format!("must be one of {}", Self::EMOJI.join(" ")))
         })
     }
 
-    /// All reactions, in the order of [`SIGNS`](Self::SIGNS).
+    /// All reactions, in the order of [`SIGNS`](Self::EMOJI).
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..).map(Self).take(Self::SIGNS.len())
+        (0..).map(Self).take(Self::EMOJI.len())
     }
 
     /// The emoji.
-    pub fn sign(self) -> &'static str {
-        Self::SIGNS.get(usize::from(self.0)).copied().unwrap_or_default()
+    pub fn emoji(self) -> &'static str {
+        Self::EMOJI.get(usize::from(self.0)).copied().unwrap_or_default()
     }
 }
 
@@ -119,7 +119,7 @@ impl TryFrom<String> for Reaction {
 
 impl From<Reaction> for String {
     fn from(reaction: Reaction) -> Self {
-        reaction.sign().to_owned()
+        reaction.emoji().to_owned()
     }
 }
 
@@ -160,10 +160,12 @@ mod tests {
 
     #[test]
     fn only_with_a_picture_may_a_body_be_empty() {
-        assert!(Body::beside_picture(" \n").unwrap().is_empty());
-        assert_eq!(Body::beside_picture(" a ").unwrap(), Body::parse("a").unwrap());
+        assert!(Body::parse_with_picture(" \n").unwrap().is_empty());
+        assert_eq!(Body::parse_with_picture(" a ").unwrap(), Body::parse("a").unwrap());
         let long = "a".repeat(BODY_CHARS_MAX + 1);
-        assert!(Body::beside_picture(&long).is_err() && Body::beside_picture("a\0").is_err());
+        assert!(
+            Body::parse_with_picture(&long).is_err() && Body::parse_with_picture("a\0").is_err()
+        );
     }
 
     #[test]
@@ -176,8 +178,8 @@ mod tests {
 
     #[test]
     fn every_reaction_is_found_by_its_emoji() {
-        for (reaction, sign) in Reaction::all().zip(Reaction::SIGNS) {
-            assert_eq!(reaction.sign(), sign);
+        for (reaction, sign) in Reaction::all().zip(Reaction::EMOJI) {
+            assert_eq!(reaction.emoji(), sign);
             assert_eq!(Reaction::parse(sign).unwrap(), reaction);
             assert_eq!(Reaction::parse(sign.trim_end_matches('\u{fe0f}')).unwrap(), reaction);
         }

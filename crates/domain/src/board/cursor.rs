@@ -38,13 +38,13 @@ impl Cursor {
 
     /// Merges two cursors that fold the same origins: the events that either of them includes.
     #[must_use]
-    pub fn joined(mut self, other: &Self) -> Self {
+    pub fn merged(mut self, other: &Self) -> Self {
         other.ids().for_each(|id| self.take(id));
         self
     }
 
     /// Moves the cursor back to just before an event, and so before all later ones of its origin.
-    pub fn before(&mut self, id: EventId) {
+    pub fn rewind_before(&mut self, id: EventId) {
         let seq = self.seq(id.origin).min(id.seq - 1);
         if seq == 0 {
             self.seqs.remove(&id.origin);
@@ -158,8 +158,8 @@ mod tests {
         cursor.take("3:4".parse().unwrap());
         assert_eq!(cursor.to_string(), "3:7,5:2,9:1");
         assert!(cursor.has("3:7".parse().unwrap()) && !cursor.has("3:8".parse().unwrap()));
-        cursor.before("5:1".parse().unwrap());
-        cursor.before("3:7".parse().unwrap());
+        cursor.rewind_before("5:1".parse().unwrap());
+        cursor.rewind_before("3:7".parse().unwrap());
         assert_eq!(cursor.to_string(), "3:6,9:1");
         assert_eq!(Cursor::default().to_string().parse::<Cursor>().unwrap(), Cursor::default());
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Body, ClientId, Cursor, EventId, Place, Profile, Reaction, Slug, Stamp};
+use super::{Body, ClientId, Cursor, EventId, EventSortKey, Profile, Reaction, Slug, Stamp};
 use crate::pictures::PictureId;
 
 /// Whether a message can be read.
@@ -20,7 +20,7 @@ pub enum Visibility {
 
 /// The content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum BoardEventContent {
     /// A new message.
     Message {
         /// The text; `None` if the message is hidden or deleted.
@@ -62,7 +62,7 @@ pub enum What {
     },
 }
 
-impl What {
+impl BoardEventContent {
     /// The message that the event refers to; `None` if the event is itself a message.
     pub fn target(&self) -> Option<EventId> {
         match self {
@@ -88,7 +88,7 @@ impl What {
 
 /// An event of a channel as a reader may see it now: the text of hidden and deleted messages is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct BoardEvent {
     /// The event's id, unique in its channel.
     pub id: EventId,
     /// The event's hybrid logical time.
@@ -96,12 +96,12 @@ pub struct Event {
     /// The event's author, with their current profile.
     pub by: Profile,
     /// The event's content.
-    pub what: What,
+    pub content: BoardEventContent,
 }
 
-impl Event {
+impl BoardEvent {
     /// The sort key of the order that every reader shows.
-    pub fn place(&self) -> Place {
+    pub fn sort_key(&self) -> EventSortKey {
         (self.at, self.id)
     }
 }
@@ -110,7 +110,7 @@ impl Event {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventsPage {
     /// The events, in order; without a gap for each origin.
-    pub events: Vec<Event>,
+    pub events: Vec<BoardEvent>,
     /// The cursor just before the first event.
     pub start: Cursor,
     /// The cursor after the last event: the next page starts here.
@@ -121,7 +121,7 @@ pub struct EventsPage {
 
 /// The part of a channel's log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub enum EventRange {
     /// The first events that this cursor does not include.
     After(Cursor),
     /// The last events that this cursor includes.
@@ -162,7 +162,7 @@ pub struct Message {
     pub reply_to: Option<Quote>,
     /// The attached picture.
     pub picture: Option<PictureId>,
-    /// The reactions, in the order of [`Reaction::SIGNS`].
+    /// The reactions, in the order of [`Reaction::EMOJI`].
     pub reactions: Vec<ReactionCount>,
 }
 
@@ -214,7 +214,7 @@ pub struct NewMessage {
 
 /// An action on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum Action {
     /// Replace its text.
     Edit(Body),
     /// Delete it.
@@ -232,27 +232,27 @@ pub enum Wish {
 
 /// The outcome of an action that changed a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Amended {
+pub struct Applied {
     /// The event that was stored.
-    pub event: Event,
+    pub event: BoardEvent,
     /// The picture that was detached from the message.
-    pub former: Option<PictureId>,
+    pub detached_picture: Option<PictureId>,
 }
 
 /// The outcome of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Posted {
     /// The message was stored.
-    New(Event),
+    New(BoardEvent),
     /// The author had already posted a message with this client id; the event is redacted as for any reader.
-    Before(Event),
+    Repeated(BoardEvent),
 }
 
 impl Posted {
     /// The event.
-    pub fn event(&self) -> &Event {
+    pub fn event(&self) -> &BoardEvent {
         match self {
-            Self::New(event) | Self::Before(event) => event,
+            Self::New(event) | Self::Repeated(event) => event,
         }
     }
 }

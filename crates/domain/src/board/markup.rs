@@ -272,7 +272,7 @@ fn as_seen(c: char) -> Option<char> {
 mod tests {
     use proptest::{collection::vec, prelude::*, sample::select};
 
-    use super::{super::sound_html, *};
+    use super::{super::html_check, *};
 
     #[test]
     fn markdown_becomes_html() {
@@ -377,7 +377,7 @@ mod tests {
             "\"".repeat(2_000),
         ] {
             let html = html(&typed);
-            sound_html::check(&html);
+            html_check::check(&html);
             assert!(html.matches("<blockquote>").count() <= DEPTH_MAX);
             assert!(html.len() <= 12_000 + "<p></p>".len(), "{} bytes: {typed}", html.len());
         }
@@ -429,12 +429,12 @@ mod tests {
     proptest! {
         #[test]
         fn markup_becomes_only_allowed_tags(pieces in vec(select(&PIECES[..]), 0..60)) {
-            sound_html::check(&html(&pieces.concat()));
+            html_check::check(&html(&pieces.concat()));
         }
 
         #[test]
         fn any_text_becomes_only_allowed_tags(text in "\\PC{0,200}") {
-            sound_html::check(&html(&text));
+            html_check::check(&html(&text));
         }
     }
 }

@@ -4,9 +4,11 @@ mod body;
 mod channel;
 mod cursor;
 mod event;
-mod guests;
 mod hooks;
+#[cfg(test)]
+mod html_check;
 mod markup;
+mod member_sync;
 mod mentions;
 mod origin;
 mod page;
@@ -16,8 +18,6 @@ mod presence;
 mod projection;
 mod rules;
 mod service;
-#[cfg(test)]
-mod sound_html;
 mod stamp;
 mod store;
 
@@ -26,26 +26,30 @@ pub use self::{
     channel::{CHANNELS_MAX, Channel, ChannelChange, SLOW_MODE_S_MAX, Slug, Topic},
     cursor::{CURSOR_BYTES_MAX, Cursor},
     event::{
-        Amended, Event, EventsPage, Message, MessagesPage, NewMessage, Posted, Quote, Reach,
-        ReactionCount, Version, Visibility, What, Wish,
+        Action, Applied, BoardEvent, BoardEventContent, EventRange, EventsPage, Message,
+        MessagesPage, NewMessage, Posted, Quote, ReactionCount, Version, Visibility,
     },
-    guests::Guests,
     hooks::{
-        Courier, Deliver, Delivered, Delivery, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookId,
-        HookPorts, HookSecret, HookStanding, HookStore, HookUrl, Hooks, Look, NewHook, Render,
+        Deliver, Delivery, DeliveryOutcome, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookDispatcher,
+        HookId, HookPorts, HookSecret, HookStanding, HookStore, HookUrl, HookWakeup, Hooks,
+        NewHook, Render,
     },
     markup::{HTML_BYTES_MAX, html},
+    member_sync::MemberSync,
     mentions::{MENTIONS_MAX, Mention, mentioned, mentions},
     origin::{EventId, Origin},
     people::{Actor, BOT_PREFIX, PersonId, Profile},
     presence::{PRESENCE_TTL, Presence},
-    projection::{MessageState, Place},
-    rules::{BANNED, EDITS_MAX, Target, Writer, check_banned, check_post, check_repeated, judge},
-    service::{Board, BoardStores, News},
+    projection::{EventSortKey, MessageState},
+    rules::{
+        AuthorStatus, BANNED, EDITS_MAX, TargetMessage, authorize, check_banned, check_post,
+        check_repeated,
+    },
+    service::{Board, BoardStores, MemberUpdate},
     stamp::Stamp,
     store::{
-        BoardLog, BoardPeople, Channels, EventLog, Known, MessagePictures, MessageSearch,
-        MessagesQuery, PAGE_MAX, ReadNote, ReadPositions, Report, Reports, UNREAD_MAX, Unread,
+        BoardLog, BoardMembers, Channels, EventLog, KnownMember, MessagePictures, MessageSearch,
+        MessagesQuery, PAGE_MAX, ReadPosition, ReadPositions, Report, Reports, UNREAD_MAX, Unread,
         Word,
     },
 };

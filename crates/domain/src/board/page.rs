@@ -1,12 +1,12 @@
 //! Builds pages of events from those of several origins.
 
-use super::{Cursor, Event, EventsPage};
+use super::{BoardEvent, Cursor, EventsPage};
 
 impl EventsPage {
     /// The first events that the cursor `had` does not include. `events` must hold, for each origin, the first such
     /// events without a gap, and `limit + 1` of them if there are so many.
-    pub fn after(had: Cursor, mut events: Vec<Event>, limit: usize) -> Self {
-        events.sort_unstable_by_key(Event::place);
+    pub fn after(had: Cursor, mut events: Vec<BoardEvent>, limit: usize) -> Self {
+        events.sort_unstable_by_key(BoardEvent::sort_key);
         let more = events.len() > limit;
         events.truncate(limit);
         let mut cursor = had.clone();
@@ -18,13 +18,13 @@ impl EventsPage {
 
     /// The last events that the cursor `had` includes. `events` must hold, for each origin, the last such events
     /// without a gap, and `limit + 1` of them if there are so many.
-    pub fn before(had: Cursor, mut events: Vec<Event>, limit: usize) -> Self {
-        events.sort_unstable_by_key(Event::place);
+    pub fn before(had: Cursor, mut events: Vec<BoardEvent>, limit: usize) -> Self {
+        events.sort_unstable_by_key(BoardEvent::sort_key);
         let more = events.len() > limit;
         events.drain(..events.len().saturating_sub(limit));
         let mut start = had.clone();
         for event in &events {
-            start.before(event.id);
+            start.rewind_before(event.id);
         }
         Self { events, start, cursor: had, more }
     }
@@ -35,30 +35,30 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::board::{EventId, Origin, Profile, Stamp, What};
+    use crate::board::{BoardEventContent, EventId, Origin, Profile, Stamp};
 
     /// Events of several origins whose clocks differ by up to 10 s.
-    fn events(written: &[(u32, i64)]) -> Vec<Event> {
-        let mut all: Vec<Event> = Vec::new();
+    fn events(written: &[(u32, i64)]) -> Vec<BoardEvent> {
+        let mut all: Vec<BoardEvent> = Vec::new();
         for (origin, clock_ms) in written {
             let origin = Origin::new(origin + 1).unwrap();
             let of_origin = || all.iter().filter(|event| event.id.origin == origin);
             let id = EventId { origin, seq: of_origin().count() as u64 + 1 };
             let latest = of_origin().map(|event| event.at).max();
             let now = jiff::Timestamp::from_millisecond(10_000 + clock_ms).unwrap();
-            let (by, what) = (Profile::of_member(1), What::Delete { target: id });
-            all.push(Event { id, at: Stamp::after(latest, now), by, what });
+            let (by, what) = (Profile::of_member(1), BoardEventContent::Delete { target: id });
+            all.push(BoardEvent { id, at: Stamp::after(latest, now), by, content: what });
         }
         all
     }
 
     /// What an engine returns: for each origin, the first or last `count` matching events.
     fn of_each(
-        all: &[Event],
-        wanted: impl Fn(&Event) -> bool,
+        all: &[BoardEvent],
+        wanted: impl Fn(&BoardEvent) -> bool,
         count: usize,
         last: bool,
-    ) -> Vec<Event> {
+    ) -> Vec<BoardEvent> {
         let mut found = Vec::new();
         for origin in (1..=3).filter_map(Origin::new) {
             let of_origin = all.iter().filter(|event| event.id.origin == origin && wanted(event));
@@ -78,7 +78,7 @@ mod tests {
         ) {
             let all = events(&written);
             let mut in_order = all.clone();
-            in_order.sort_by_key(Event::place);
+            in_order.sort_by_key(BoardEvent::sort_key);
 
             let (mut cursor, mut forwards) = (Cursor::default(), Vec::new());
             loop {

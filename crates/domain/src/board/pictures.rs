@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Actor, Board, Event, NewMessage, PAGE_MAX, Posted, Visibility, What};
+use super::{
+    Actor, Board, BoardEvent, BoardEventContent, NewMessage, PAGE_MAX, Posted, Visibility,
+};
 use crate::{
     Error, Result,
     accounts::AccountId,
@@ -14,8 +16,8 @@ use crate::{
 impl Board {
     /// A dry run of a post with a picture, before the picture is decoded: returns the original event of a repetition,
     /// `None` if the message would be stored, or the error of the post.
-    pub async fn foresee(&self, by: &Actor, new: &NewMessage) -> Result<Option<Event>> {
-        let before = self.stores.log.foresee(new.clone(), by.clone(), self.clock.now()).await?;
+    pub async fn dry_run(&self, by: &Actor, new: &NewMessage) -> Result<Option<BoardEvent>> {
+        let before = self.stores.log.dry_run(new.clone(), by.clone(), self.clock.now()).await?;
         before.map(|before| check_pictured(&before).map(|()| before)).transpose()
     }
 
@@ -27,7 +29,7 @@ impl Board {
     /// Stores a picture and then its message. A repetition returns the original event, and its picture is removed.
     pub async fn post_with(&self, by: &Actor, new: NewMessage, picture: Picture) -> Result<Posted> {
         let (log, keeper, rings) =
-            (Arc::clone(&self.stores.log), self.keeper.clone(), self.rings.clone());
+            (Arc::clone(&self.stores.log), self.keeper.clone(), self.wakeups.clone());
         let (writer, now) = (by.clone(), self.clock.now());
         let name = async move |id| {
             let channel = new.channel.clone();
@@ -36,7 +38,7 @@ impl Board {
             match &posted {
                 // There may be no listener.
                 Posted::New(_) => drop(rings.send(channel)),
-                Posted::Before(before) => {
+                Posted::Repeated(before) => {
                     keeper.remove(id).await;
                     check_pictured(before)?;
                 }
@@ -81,9 +83,11 @@ impl Board {
 
 /// Returns [`Error::KeyReused`] if the original message has no picture: the new one would be lost while the answer
 /// said that it is stored.
-fn check_pictured(before: &Event) -> Result<()> {
-    match before.what {
-        What::Message { picture: None, visibility: Visibility::Shown, .. } => Err(Error::KeyReused),
+fn check_pictured(before: &BoardEvent) -> Result<()> {
+    match before.content {
+        BoardEventContent::Message { picture: None, visibility: Visibility::Shown, .. } => {
+            Err(Error::KeyReused)
+        }
         _ => Ok(()),
     }
 }

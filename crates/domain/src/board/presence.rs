@@ -16,21 +16,21 @@ const PEOPLE_MAX: usize = 10_000;
 /// [`PRESENCE_TTL`] after their last activity.
 #[derive(Debug)]
 pub struct Presence {
-    people: HashMap<PersonId, Here>,
+    people: HashMap<PersonId, PresentMember>,
     /// Until this time an arriving member may have been present before the server was started.
     settled_at: Timestamp,
 }
 
 #[derive(Debug)]
-struct Here {
+struct PresentMember {
     profile: Profile,
     streams: usize,
-    seen_at: Timestamp,
+    last_active_at: Timestamp,
 }
 
-impl Here {
+impl PresentMember {
     fn has_gone(&self, now: Timestamp) -> bool {
-        self.streams == 0 && now.duration_since(self.seen_at) >= PRESENCE_TTL
+        self.streams == 0 && now.duration_since(self.last_active_at) >= PRESENCE_TTL
     }
 }
 
@@ -47,9 +47,9 @@ impl Presence {
     }
 
     /// Records activity of a member; returns whether to announce their arrival.
-    pub fn seen(&mut self, profile: &Profile, now: Timestamp) -> bool {
+    pub fn record_activity(&mut self, profile: &Profile, now: Timestamp) -> bool {
         if let Some(here) = self.people.get_mut(&profile.person) {
-            here.seen_at = here.seen_at.max(now);
+            here.last_active_at = here.last_active_at.max(now);
             here.profile.clone_from(profile);
             // Even if they had expired: their leaving was not announced.
             return false;
@@ -60,14 +60,14 @@ impl Presence {
         if self.people.len() >= PEOPLE_MAX {
             return false;
         }
-        let here = Here { profile: profile.clone(), streams: 0, seen_at: now };
+        let here = PresentMember { profile: profile.clone(), streams: 0, last_active_at: now };
         self.people.insert(profile.person, here);
         self.is_settled(now)
     }
 
     /// Records the start of a member's stream; returns whether to announce their arrival.
     pub fn enter(&mut self, profile: &Profile, now: Timestamp) -> bool {
-        let comes = self.seen(profile, now);
+        let comes = self.record_activity(profile, now);
         if let Some(here) = self.people.get_mut(&profile.person) {
             here.streams += 1;
         }
@@ -78,7 +78,7 @@ impl Presence {
     pub fn leave(&mut self, person: PersonId, now: Timestamp) {
         if let Some(here) = self.people.get_mut(&person) {
             here.streams = here.streams.saturating_sub(1);
-            here.seen_at = here.seen_at.max(now);
+            here.last_active_at = here.last_active_at.max(now);
         }
     }
 
@@ -110,7 +110,7 @@ impl Presence {
     }
 
     /// Returns the present members, sorted by nickname.
-    pub fn here(&self, now: Timestamp) -> Vec<Profile> {
+    pub fn members(&self, now: Timestamp) -> Vec<Profile> {
         let here = self.people.values().filter(|here| !here.has_gone(now));
         let mut here: Vec<_> = here.map(|here| here.profile.clone()).collect();
         here.sort_by_cached_key(|who| (who.nickname.to_lowercase(), who.username.clone()));
@@ -158,12 +158,12 @@ mod tests {
         let mut presence = settled(&clock);
         let (ada, now) = (person(1), clock.now());
         assert!(presence.enter(&ada, now));
-        assert!(!presence.enter(&ada, now) && !presence.seen(&ada, now));
-        assert_eq!(presence.here(now), std::slice::from_ref(&ada));
+        assert!(!presence.enter(&ada, now) && !presence.record_activity(&ada, now));
+        assert_eq!(presence.members(now), std::slice::from_ref(&ada));
         presence.leave(ada.person, now);
         clock.advance_seconds(3_600);
         assert_eq!(presence.sweep(clock.now()), []);
-        assert_eq!(presence.here(clock.now()), [ada], "the other stream is open");
+        assert_eq!(presence.members(clock.now()), [ada], "the other stream is open");
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         assert!(!presence.enter(&ada, clock.now()), "they were here all the time");
         presence.leave(ada.person, clock.now());
         clock.advance_seconds(PRESENCE_TTL.as_secs());
-        assert!(presence.here(clock.now()).is_empty());
+        assert!(presence.members(clock.now()).is_empty());
         assert_eq!(presence.sweep(clock.now()), std::slice::from_ref(&ada));
         assert!(presence.is_empty() && presence.enter(&ada, clock.now()));
     }
@@ -213,7 +213,7 @@ mod tests {
         let renamed = Profile { nickname: "Countess".to_owned(), ..person(1) };
         presence.rename(&renamed);
         presence.rename(&person(2));
-        assert_eq!(presence.here(clock.now()), [renamed]);
+        assert_eq!(presence.members(clock.now()), [renamed]);
     }
 
     #[test]
@@ -221,11 +221,11 @@ mod tests {
         let clock = clock();
         let mut presence = settled(&clock);
         for number in 0..PEOPLE_MAX {
-            presence.seen(&person(i64::try_from(number).unwrap()), clock.now());
+            presence.record_activity(&person(i64::try_from(number).unwrap()), clock.now());
         }
         assert!(!presence.enter(&person(-7), clock.now()));
         presence.leave(person(-7).person, clock.now());
-        assert_eq!(presence.here(clock.now()).len(), PEOPLE_MAX);
+        assert_eq!(presence.members(clock.now()).len(), PEOPLE_MAX);
         clock.advance_seconds(PRESENCE_TTL.as_secs());
         assert!(presence.enter(&person(-7), clock.now()));
     }
@@ -264,7 +264,7 @@ mod tests {
                             *open.entry(number).or_default() += 1;
                             presence.enter(&person(number), clock.now())
                         } else {
-                            presence.seen(&person(number), clock.now())
+                            presence.record_activity(&person(number), clock.now())
                         };
                         if comes {
                             prop_assert!(told.insert(number), "announced twice");
@@ -287,7 +287,7 @@ mod tests {
                     prop_assert!(told.remove(&number) && open.get(&number).is_none_or(|open| *open == 0));
                 }
                 let here: Vec<_> = told.iter().map(|number| person(*number)).collect();
-                prop_assert_eq!(presence.here(clock.now()), here);
+                prop_assert_eq!(presence.members(clock.now()), here);
             }
         }
     }

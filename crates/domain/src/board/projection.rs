@@ -1,18 +1,18 @@
 //! The state of a message, projected from its events.
 
-use super::{EventId, Stamp, Visibility, What};
+use super::{BoardEventContent, EventId, Stamp, Visibility};
 
 /// An event's sort key in the order that every reader shows.
-pub type Place = (Stamp, EventId);
+pub type EventSortKey = (Stamp, EventId);
 
 /// The state of a message after the events about it. Events of several origins arrive in any order, and may arrive
 /// before the message that they are about; the state does not depend on the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MessageState {
     /// The latest edit, which has the current text; without one the message itself has it.
-    pub edit: Option<Place>,
+    pub edit: Option<EventSortKey>,
     /// The latest event that hid the message or showed it again, and whether it hid it.
-    pub hide: Option<(Place, bool)>,
+    pub hide: Option<(EventSortKey, bool)>,
     /// Whether the text is erased: an event deleted the message, or its author has posted an earlier one with the same
     /// client id.
     pub is_deleted: bool,
@@ -20,12 +20,14 @@ pub struct MessageState {
 
 impl MessageState {
     /// Applies an event about the message, or the message itself.
-    pub fn apply(&mut self, place: Place, what: &What) {
+    pub fn apply(&mut self, place: EventSortKey, what: &BoardEventContent) {
         match what {
-            What::Edit { .. } => self.edit = self.edit.max(Some(place)),
-            What::Delete { .. } => self.is_deleted = true,
-            What::Hide { is_hidden, .. } => self.hide = self.hide.max(Some((place, *is_hidden))),
-            What::Message { .. } | What::Reaction { .. } => {}
+            BoardEventContent::Edit { .. } => self.edit = self.edit.max(Some(place)),
+            BoardEventContent::Delete { .. } => self.is_deleted = true,
+            BoardEventContent::Hide { is_hidden, .. } => {
+                self.hide = self.hide.max(Some((place, *is_hidden)));
+            }
+            BoardEventContent::Message { .. } | BoardEventContent::Reaction { .. } => {}
         }
     }
 
@@ -50,17 +52,17 @@ mod tests {
         EventId { origin: Origin::new(origin).unwrap(), seq }
     }
 
-    fn event(kind: u8) -> What {
+    fn event(kind: u8) -> BoardEventContent {
         let target = id(1, 1);
         match kind {
-            0 => What::Edit { target, body: Some(Body::parse("anew").unwrap()) },
-            1 => What::Hide { target, is_hidden: true },
-            2 => What::Hide { target, is_hidden: false },
-            _ => What::Delete { target },
+            0 => BoardEventContent::Edit { target, body: Some(Body::parse("anew").unwrap()) },
+            1 => BoardEventContent::Hide { target, is_hidden: true },
+            2 => BoardEventContent::Hide { target, is_hidden: false },
+            _ => BoardEventContent::Delete { target },
         }
     }
 
-    fn state(events: &[(Place, What)]) -> MessageState {
+    fn state(events: &[(EventSortKey, BoardEventContent)]) -> MessageState {
         let mut state = MessageState::default();
         for (place, what) in events {
             state.apply(*place, what);

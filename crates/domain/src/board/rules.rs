@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Actor, Body, NewMessage, Reaction, Visibility, What, Wish};
+use super::{Action, Actor, BoardEventContent, Body, NewMessage, Reaction, Visibility};
 use crate::{Error, Result};
 
 /// The most edits of one message; every earlier version is stored.
@@ -12,7 +12,7 @@ pub const EDITS_MAX: u32 = 50;
 
 /// What a store knows of the author of a new message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Writer {
+pub struct AuthorStatus {
     /// Whether the author is banned from the board.
     pub is_banned: bool,
     /// When the author last posted in the channel, by the clock of that time.
@@ -25,7 +25,7 @@ pub struct Writer {
 
 /// What a store knows of a message and the member who acts on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct TargetMessage {
     /// Whether the member wrote the message.
     pub is_own: bool,
     /// The current text.
@@ -33,7 +33,7 @@ pub struct Target {
     /// Whether the message can be read.
     pub visibility: Visibility,
     /// Whether the message has the member's reaction that the action names.
-    pub has_sign: bool,
+    pub has_reaction: bool,
     /// How many edits the message has; counted only for an edit.
     pub edits: u32,
     /// Whether the message's channel is archived.
@@ -62,7 +62,7 @@ fn check_open(is_archived: bool) -> Result<()> {
 /// be later because another server's clock was ahead, and a member must not wait for that. A clock that was set back
 /// blocks a member for at most one interval. Two requests that are handled in the reverse of their clock order count
 /// as too fast.
-pub fn check_post(writer: &Writer, by: &Actor, now: Timestamp) -> Result<()> {
+pub fn check_post(writer: &AuthorStatus, by: &Actor, now: Timestamp) -> Result<()> {
     check_banned(writer.is_banned)?;
     check_open(writer.is_archived)?;
     let (slow, now) = (i64::from(writer.slow_mode_s) * 1_000_000, now.as_microsecond());
@@ -87,21 +87,21 @@ pub fn check_repeated(new: &NewMessage, same_channel: bool, before: Option<&Body
 }
 
 /// Decides what an action does; `None` if it would change nothing.
-pub fn judge(
-    target: &Target,
+pub fn authorize(
+    target: &TargetMessage,
     by: &Actor,
     is_banned: bool,
     id: super::EventId,
-    wish: Wish,
-) -> Result<Option<What>> {
+    action: Action,
+) -> Result<Option<BoardEventContent>> {
     check_banned(is_banned)?;
     let readable = || match target.visibility {
         Visibility::Shown => Ok(()),
         Visibility::Hidden => Err(Error::forbidden("this message is hidden")),
         Visibility::Deleted => Err(Error::gone("this message was deleted")),
     };
-    match wish {
-        Wish::Edit(body) => {
+    match action {
+        Action::Edit(body) => {
             check_own(target)?;
             check_open(target.is_archived)?;
             readable()?;
@@ -111,30 +111,30 @@ pub fn judge(
             if target.edits >= EDITS_MAX {
                 return Err(Error::conflict("a message can be edited at most 50 times"));
             }
-            Ok(Some(What::Edit { target: id, body: Some(body) }))
+            Ok(Some(BoardEventContent::Edit { target: id, body: Some(body) }))
         }
-        Wish::Delete => {
+        Action::Delete => {
             check_own(target)?;
             let is_there = target.visibility != Visibility::Deleted;
-            Ok(is_there.then_some(What::Delete { target: id }))
+            Ok(is_there.then_some(BoardEventContent::Delete { target: id }))
         }
-        Wish::React { reaction, is_removed } => {
+        Action::React { reaction, is_removed } => {
             check_open(target.is_archived)?;
             readable()?;
             Ok(reacted(target, id, reaction, is_removed))
         }
-        Wish::Hide(is_hidden) => {
+        Action::Hide(is_hidden) => {
             by.check_staff()?;
             if target.visibility == Visibility::Deleted {
                 return Err(Error::gone("this message was deleted"));
             }
             let is_so = is_hidden == (target.visibility == Visibility::Hidden);
-            Ok((!is_so).then_some(What::Hide { target: id, is_hidden }))
+            Ok((!is_so).then_some(BoardEventContent::Hide { target: id, is_hidden }))
         }
     }
 }
 
-fn check_own(target: &Target) -> Result<()> {
+fn check_own(target: &TargetMessage) -> Result<()> {
     if target.is_own {
         Ok(())
     } else {
@@ -143,13 +143,13 @@ fn check_own(target: &Target) -> Result<()> {
 }
 
 fn reacted(
-    target: &Target,
+    target: &TargetMessage,
     id: super::EventId,
     reaction: Reaction,
     is_removed: bool,
-) -> Option<What> {
-    let changes = is_removed == target.has_sign;
-    changes.then_some(What::Reaction { target: id, reaction, is_removed })
+) -> Option<BoardEventContent> {
+    let changes = is_removed == target.has_reaction;
+    changes.then_some(BoardEventContent::Reaction { target: id, reaction, is_removed })
 }
 
 #[cfg(test)]
@@ -160,19 +160,19 @@ mod tests {
         board::{EventId, Origin, Profile},
     };
 
-    fn somebody(role: Role) -> Actor {
+    fn actor(role: Role) -> Actor {
         Actor { profile: Profile { role, ..Profile::of_member(1) }, role }
     }
 
-    fn wishes() -> [Wish; 6] {
+    fn actions() -> [Action; 6] {
         let reaction = Reaction::all().next().unwrap();
         [
-            Wish::Edit(Body::parse("new").unwrap()),
-            Wish::Delete,
-            Wish::React { reaction, is_removed: false },
-            Wish::React { reaction, is_removed: true },
-            Wish::Hide(true),
-            Wish::Hide(false),
+            Action::Edit(Body::parse("new").unwrap()),
+            Action::Delete,
+            Action::React { reaction, is_removed: false },
+            Action::React { reaction, is_removed: true },
+            Action::Hide(true),
+            Action::Hide(false),
         ]
     }
 
@@ -186,13 +186,14 @@ mod tests {
         let id = EventId { origin: Origin::new(1).unwrap(), seq: 1 };
         let body = Some(Body::parse("old").unwrap());
         let edits = EDITS_MAX - 1;
-        let target = Target { is_own, body, visibility, has_sign: false, edits, is_archived };
-        let judged = |wish| match judge(&target, &somebody(role), is_banned, id, wish) {
+        let target =
+            TargetMessage { is_own, body, visibility, has_reaction: false, edits, is_archived };
+        let judged = |action| match authorize(&target, &actor(role), is_banned, id, action) {
             Ok(Some(_)) => '+',
             Ok(None) => '=',
             Err(_) => '-',
         };
-        wishes().map(judged).into_iter().collect()
+        actions().map(judged).into_iter().collect()
     }
 
     #[test]
@@ -224,17 +225,21 @@ mod tests {
         {
             assert_eq!(judged(is_own, Visibility::Shown, role, (false, true)), wanted);
         }
-        let writer = Writer { is_archived: true, ..Writer::default() };
+        let writer = AuthorStatus { is_archived: true, ..AuthorStatus::default() };
         let now = Timestamp::UNIX_EPOCH;
-        assert!(check_post(&writer, &somebody(Role::Admin), now).is_err());
-        check_post(&Writer::default(), &somebody(Role::Member), now).unwrap();
+        assert!(check_post(&writer, &actor(Role::Admin), now).is_err());
+        check_post(&AuthorStatus::default(), &actor(Role::Member), now).unwrap();
     }
 
     #[test]
     fn members_wait_out_a_slow_mode_to_the_second() {
         let at = |microseconds| Timestamp::from_microsecond(microseconds).unwrap();
-        let writer = Writer { last_at: Some(at(5_000_000)), slow_mode_s: 10, ..Writer::default() };
-        let member = somebody(Role::Member);
+        let writer = AuthorStatus {
+            last_at: Some(at(5_000_000)),
+            slow_mode_s: 10,
+            ..AuthorStatus::default()
+        };
+        let member = actor(Role::Member);
         // The first request carries a clock time before the last message.
         for (now, wait_s) in [(4_000_000, 10), (5_000_001, 10), (14_000_000, 1), (14_999_999, 1)] {
             let refused = check_post(&writer, &member, at(now));
@@ -244,7 +249,7 @@ mod tests {
         check_post(&writer, &member, at(15_000_000)).unwrap();
         // The clock was set back.
         check_post(&writer, &member, at(-5_000_001)).unwrap();
-        check_post(&writer, &somebody(Role::Moderator), at(5_000_001)).unwrap();
-        check_post(&Writer { slow_mode_s: 0, ..writer }, &member, at(5_000_001)).unwrap();
+        check_post(&writer, &actor(Role::Moderator), at(5_000_001)).unwrap();
+        check_post(&AuthorStatus { slow_mode_s: 0, ..writer }, &member, at(5_000_001)).unwrap();
     }
 }

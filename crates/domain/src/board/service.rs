@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 
 use super::{
-    Actor, Amended, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Cursor, Event,
-    EventId, EventsPage, Known, Message, MessagePictures, MessageSearch, MessagesPage,
-    MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, ReadNote, ReadPositions, Report,
-    Reports, Slug, Topic, UNREAD_MAX, Unread, Version, Wish, Word, rules,
+    Action, Actor, Applied, BoardEvent, BoardLog, BoardMembers, Channel, ChannelChange, Channels,
+    Cursor, EventId, EventRange, EventsPage, KnownMember, Message, MessagePictures, MessageSearch,
+    MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Profile, ReadPosition,
+    ReadPositions, Report, Reports, Slug, Topic, UNREAD_MAX, Unread, Version, Word, rules,
 };
 use crate::{
     Clock, Error, Result,
@@ -18,10 +18,10 @@ use crate::{
 };
 
 /// Pending wake-ups of a listener; one that lags further behind has to look at all channels.
-const RINGS_MAX: usize = 1_024;
+const WAKEUPS_MAX: usize = 1_024;
 
 /// Pending member updates of a listener.
-const NEWS_MAX: usize = 1_024;
+const MEMBER_UPDATES_MAX: usize = 1_024;
 
 /// The longest reason of a report, in characters.
 const REASON_CHARS_MAX: usize = 500;
@@ -38,19 +38,19 @@ pub struct Board {
     pub(super) keeper: PictureKeeper,
     bots: Keys,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) rings: broadcast::Sender<Slug>,
-    news: broadcast::Sender<News>,
+    pub(super) wakeups: broadcast::Sender<Slug>,
+    member_updates: broadcast::Sender<MemberUpdate>,
 }
 
 /// A change of a member, for pages that show them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum MemberUpdate {
     /// The member has a new name or picture.
     Changed(Profile),
     /// The member was banned.
     Banned(PersonId),
     /// The member's account was deleted; the last known profile.
-    Gone(Profile),
+    Deleted(Profile),
 }
 
 /// The board's stores.
@@ -60,7 +60,7 @@ pub struct BoardStores {
     /// Channels.
     pub channels: Arc<dyn Channels>,
     /// Known members.
-    pub people: Arc<dyn BoardPeople>,
+    pub people: Arc<dyn BoardMembers>,
     /// Read positions.
     pub positions: Arc<dyn ReadPositions>,
     /// Reports of messages.
@@ -77,9 +77,9 @@ impl Board {
         bots: Keys,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let rings = broadcast::Sender::new(RINGS_MAX);
-        let news = broadcast::Sender::new(NEWS_MAX);
-        Self { stores, keeper, bots, clock, rings, news }
+        let wakeups = broadcast::Sender::new(WAKEUPS_MAX);
+        let member_updates = broadcast::Sender::new(MEMBER_UPDATES_MAX);
+        Self { stores, keeper, bots, clock, wakeups, member_updates }
     }
 
     /// The API keys of bots.
@@ -88,23 +88,23 @@ impl Board {
     }
 
     /// Subscribes to changes of members, as of now and in this process.
-    pub fn news(&self) -> broadcast::Receiver<News> {
-        self.news.subscribe()
+    pub fn member_updates(&self) -> broadcast::Receiver<MemberUpdate> {
+        self.member_updates.subscribe()
     }
 
     /// Stores a member's profile, and publishes it if it changed.
-    pub async fn note(&self, profile: Profile) -> Result<()> {
-        if self.stores.people.note(profile.clone()).await? {
+    pub async fn save_profile(&self, profile: Profile) -> Result<()> {
+        if self.stores.people.save_profile(profile.clone()).await? {
             // There may be no listener.
-            let _ = self.news.send(News::Changed(profile));
+            let _ = self.member_updates.send(MemberUpdate::Changed(profile));
         }
         Ok(())
     }
 
     /// Subscribes to the channels that get new events, as of now and in this process. A wake-up only makes a listener
     /// read sooner; the log is the source of truth.
-    pub fn rings(&self) -> broadcast::Receiver<Slug> {
-        self.rings.subscribe()
+    pub fn wakeups(&self) -> broadcast::Receiver<Slug> {
+        self.wakeups.subscribe()
     }
 
     /// Stores a message; a repetition returns the original event.
@@ -112,13 +112,18 @@ impl Board {
         let channel = new.channel.clone();
         let posted = self.stores.log.post(new, by.clone(), self.clock.now()).await?;
         if let Posted::New(_) = posted {
-            self.ring(channel);
+            self.notify(channel);
         }
         Ok(posted)
     }
 
     /// Returns events of a channel, in order.
-    pub async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+    pub async fn events(
+        &self,
+        channel: Slug,
+        reach: EventRange,
+        limit: usize,
+    ) -> Result<EventsPage> {
         self.stores.log.events(channel, reach, limit).await
     }
 
@@ -161,18 +166,18 @@ impl Board {
     }
 
     /// Applies an action to a message; returns the event, or `None` if nothing changed.
-    pub async fn amend(
+    pub async fn apply(
         &self,
         by: &Actor,
         channel: &Slug,
         message: EventId,
-        wish: Wish,
-    ) -> Result<Option<Event>> {
+        action: Action,
+    ) -> Result<Option<BoardEvent>> {
         let now = self.clock.now();
-        let amended =
-            self.stores.log.amend(channel.clone(), message, wish, by.clone(), now).await?;
-        let Some(Amended { event, former }) = amended else { return Ok(None) };
-        self.ring(channel.clone());
+        let applied =
+            self.stores.log.apply(channel.clone(), message, action, by.clone(), now).await?;
+        let Some(Applied { event, detached_picture: former }) = applied else { return Ok(None) };
+        self.notify(channel.clone());
         if let Some(picture) = former {
             self.keeper.remove(picture).await;
         }
@@ -183,7 +188,7 @@ impl Board {
     /// caller fetches the current one and stores it. Returns [`Error::Forbidden`] if the member is banned.
     pub async fn admit(&self, profile: &Profile) -> Result<bool> {
         let Some(known) = self.stores.people.find(profile.person).await? else {
-            self.stores.people.note(profile.clone()).await?;
+            self.stores.people.save_profile(profile.clone()).await?;
             return Ok(true);
         };
         rules::check_banned(known.banned_at.is_some())?;
@@ -192,18 +197,18 @@ impl Board {
 
     /// Records how far a member has read an existing channel. It is stored within about a second; a position that is
     /// lost when the process is killed shows its messages as unread again.
-    pub fn note_read(&self, note: ReadNote) -> Result<()> {
-        self.stores.positions.note(note)
+    pub fn mark_read(&self, note: ReadPosition) -> Result<()> {
+        self.stores.positions.record(note)
     }
 
     /// Stores the pending read positions; to be called about once a second.
-    pub async fn store_read(&self) -> Result<()> {
-        self.stores.positions.store().await
+    pub async fn flush_read_positions(&self) -> Result<()> {
+        self.stores.positions.flush().await
     }
 
     /// Returns a member's cursor in a channel; `None` if they have never read it.
-    pub async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>> {
-        self.stores.positions.read_so_far(person, channel).await
+    pub async fn read_cursor(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>> {
+        self.stores.positions.read_cursor(person, channel).await
     }
 
     /// Returns a member's unread counts by channel.
@@ -218,7 +223,7 @@ impl Board {
         let known = self.stores.people.find(PersonId::Account(former)).await?;
         self.stores.people.forget(former).await?;
         if let Some(known) = known.filter(|known| !known.profile.username.is_empty()) {
-            let _ = self.news.send(News::Gone(known.profile));
+            let _ = self.member_updates.send(MemberUpdate::Deleted(known.profile));
         }
         Ok(())
     }
@@ -269,7 +274,7 @@ impl Board {
     }
 
     /// Returns the banned members.
-    pub async fn bans(&self, by: &Actor) -> Result<Vec<Known>> {
+    pub async fn bans(&self, by: &Actor) -> Result<Vec<KnownMember>> {
         by.check_staff()?;
         self.stores.people.banned().await
     }
@@ -281,17 +286,17 @@ impl Board {
         accounts: &AccountsClient,
         name: Username,
         is_banned: bool,
-    ) -> Result<Known> {
+    ) -> Result<KnownMember> {
         by.check_staff()?;
         if accounts.user(name.clone()).await?.role >= by.role {
             return Err(Error::forbidden("you can ban only accounts with a lower role than yours"));
         }
-        let known = self.stores.people.named(name).await?;
+        let known = self.stores.people.find_by_username(name).await?;
         let known = known.ok_or(Error::not_found("this account has never been on this board"))?;
         let since = is_banned.then(|| self.clock.now());
         let banned = self.stores.people.ban(known.profile.person, since).await?;
         if is_banned {
-            let _ = self.news.send(News::Banned(known.profile.person));
+            let _ = self.member_updates.send(MemberUpdate::Banned(known.profile.person));
         }
         banned.ok_or(Error::not_found("this account has never been on this board"))
     }
@@ -366,9 +371,9 @@ impl Board {
         self.stores.log.search(MessageSearch { channel, words, limit, reader: by.id() }).await
     }
 
-    fn ring(&self, channel: Slug) {
+    fn notify(&self, channel: Slug) {
         // There may be no listener.
-        let _ = self.rings.send(channel);
+        let _ = self.wakeups.send(channel);
     }
 }
 

@@ -5,13 +5,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Actor, Amended, Channel, ChannelChange, Cursor, Event, EventId, EventsPage, Message,
-    MessagesPage, NewMessage, PersonId, Posted, Profile, Reach, Slug, Version, Visibility, Wish,
+    Action, Actor, Applied, BoardEvent, Channel, ChannelChange, Cursor, EventId, EventRange,
+    EventsPage, Message, MessagesPage, NewMessage, PersonId, Posted, Profile, Slug, Version,
+    Visibility,
 };
 use crate::{
     Result,
     accounts::{AccountId, Username},
-    pictures::{PictureId, Pictured},
+    pictures::{PictureId, PictureOwners},
 };
 
 /// The most events, or messages, of a page.
@@ -56,7 +57,7 @@ pub struct MessageSearch {
 #[async_trait]
 pub trait EventLog: Send + Sync {
     /// Returns at most `limit` events, redacted as of now.
-    async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage>;
+    async fn events(&self, channel: Slug, reach: EventRange, limit: usize) -> Result<EventsPage>;
 }
 
 /// Stores events, and the messages that follow from them.
@@ -68,17 +69,22 @@ pub trait BoardLog: EventLog {
     async fn post(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Posted>;
     /// A dry run of [`post`](Self::post): returns its error, the original event of a repetition, or `None` if the
     /// message would be stored.
-    async fn foresee(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Option<Event>>;
+    async fn dry_run(
+        &self,
+        new: NewMessage,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<Option<BoardEvent>>;
     /// Applies an action to a message and stores the event; `None` if nothing changes. `judge` runs in the same
     /// transaction.
-    async fn amend(
+    async fn apply(
         &self,
         channel: Slug,
         message: EventId,
-        wish: Wish,
+        action: Action,
         by: Actor,
         now: Timestamp,
-    ) -> Result<Option<Amended>>;
+    ) -> Result<Option<Applied>>;
     /// Returns the newest messages of a channel that match the query.
     async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage>;
     /// Returns one message; staff also read the text of a hidden one.
@@ -124,7 +130,7 @@ pub struct Unread {
 
 /// A reader's position in a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadNote {
+pub struct ReadPosition {
     /// The reader.
     pub person: PersonId,
     /// The channel.
@@ -138,7 +144,7 @@ pub const UNREAD_MAX: u32 = 100;
 
 /// A known member and their ban.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownMember {
     /// The member's latest profile.
     pub profile: Profile,
     /// Since when the member is banned from the board; `None` if not banned.
@@ -147,17 +153,17 @@ pub struct Known {
 
 /// Stores the members who have visited the board.
 #[async_trait]
-pub trait BoardPeople: Send + Sync {
+pub trait BoardMembers: Send + Sync {
     /// Stores a member's profile; returns whether it changed.
-    async fn note(&self, profile: Profile) -> Result<bool>;
+    async fn save_profile(&self, profile: Profile) -> Result<bool>;
     /// Finds a member.
-    async fn find(&self, person: PersonId) -> Result<Option<Known>>;
+    async fn find(&self, person: PersonId) -> Result<Option<KnownMember>>;
     /// Finds a member with an account by username.
-    async fn named(&self, username: Username) -> Result<Option<Known>>;
+    async fn find_by_username(&self, username: Username) -> Result<Option<KnownMember>>;
     /// Bans a member since `since`, or lifts the ban; `None` if the member is unknown.
-    async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<Known>>;
+    async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<KnownMember>>;
     /// Returns all banned members.
-    async fn banned(&self) -> Result<Vec<Known>>;
+    async fn banned(&self) -> Result<Vec<KnownMember>>;
     /// Returns a page of the known accounts after `after`, by number.
     async fn accounts(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
     /// Erases the profile, the ban and the read positions of a deleted account; its messages stay.
@@ -169,19 +175,19 @@ pub trait BoardPeople: Send + Sync {
 pub trait ReadPositions: Send + Sync {
     /// Records how far a member has read a channel; positions never go back. Returns [`crate::Error::Unavailable`] if
     /// too many positions are pending.
-    fn note(&self, note: ReadNote) -> Result<()>;
+    fn record(&self, note: ReadPosition) -> Result<()>;
     /// Writes the pending positions; to be called about once a second. Positions of absent channels and deleted
     /// accounts are dropped.
-    async fn store(&self) -> Result<()>;
+    async fn flush(&self) -> Result<()>;
     /// Returns a member's cursor in a channel; `None` if they have never read it.
-    async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>>;
+    async fn read_cursor(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>>;
     /// Returns the unread counts of all channels that are not archived; never-read channels are unread as a whole.
     async fn unread(&self, reader: Profile) -> Result<Vec<Unread>>;
 }
 
 /// Maps pictures to messages.
 #[async_trait]
-pub trait MessagePictures: Pictured {
+pub trait MessagePictures: PictureOwners {
     /// Returns the visibility of the message with this picture; `None` if no message has it.
     async fn visibility(&self, picture: PictureId) -> Result<Option<Visibility>>;
     /// Detaches at most `limit` pictures from the messages of a deleted account, and returns them.

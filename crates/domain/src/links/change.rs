@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 
 use super::{
-    Caller, ClickLimit, Link, Links, Mode, Origin, Outcome, RedirectCode, Short, Tags, Target,
+    Caller, ClickLimit, Link, Links, Mode, Origin, RedirectCode, Short, StoredLinkOutcome, Tags,
+    Target,
 };
 use crate::{
-    Attempt, Done, Error, Result,
+    Error, IdempotencyKey, Idempotent, Result,
     passwords::{Password, PasswordHash},
 };
 
@@ -19,7 +20,7 @@ const ONLY_PUT: Error = Error::forbidden(
 
 /// A change to a link; `None` leaves a field as it is, `Some(None)` removes the value.
 #[derive(Debug, Clone, Default)]
-pub struct Edit {
+pub struct LinkChange {
     /// The target.
     pub target: Option<Target>,
     /// The status of its redirects.
@@ -41,14 +42,14 @@ impl Links {
     pub async fn edit(
         &self,
         short: &Short,
-        edit: Edit,
+        edit: LinkChange,
         caller: &Caller,
         here: &[Origin],
         expected: Option<u64>,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Link>> {
-        let edited = self.edit_anew(short, edit, caller, here, expected, attempt.clone());
-        self.once(attempt.as_ref(), edited).await
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Link>> {
+        let edited = self.edit_anew(short, edit, caller, here, expected, idempotency.clone());
+        self.idempotent(idempotency.as_ref(), edited).await
     }
 
     /// Deletes a link; its short stays reserved.
@@ -57,23 +58,23 @@ impl Links {
         short: &Short,
         caller: &Caller,
         expected: Option<u64>,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Link>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Link>> {
         let now = self.ports.clock.now();
         let delete = |link: &mut Link| link.deleted_at = Some(now);
-        let deleted = self.change(short, caller, expected, attempt.clone(), delete);
-        self.once(attempt.as_ref(), deleted).await
+        let deleted = self.change(short, caller, expected, idempotency.clone(), delete);
+        self.idempotent(idempotency.as_ref(), deleted).await
     }
 
     async fn edit_anew(
         &self,
         short: &Short,
-        edit: Edit,
+        edit: LinkChange,
         caller: &Caller,
         here: &[Origin],
         expected: Option<u64>,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Link>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Link>> {
         if let Some(target) = &edit.target {
             self.check_target(target, here)?;
         }
@@ -86,22 +87,22 @@ impl Links {
             None => None,
         };
         let edit = |link: &mut Link| apply(link, &edit, new_hash.as_ref());
-        self.change(short, caller, expected, attempt, edit).await
+        self.change(short, caller, expected, idempotency, edit).await
     }
 
     /// Runs `change`, unless its idempotency key has a stored outcome.
-    async fn once(
+    async fn idempotent(
         &self,
-        attempt: Option<&Attempt>,
-        change: impl Future<Output = Result<Done<Link>>>,
-    ) -> Result<Done<Link>> {
-        if let Some(done) = self.recall_change(attempt).await? {
+        idempotency: Option<&IdempotencyKey>,
+        change: impl Future<Output = Result<Idempotent<Link>>>,
+    ) -> Result<Idempotent<Link>> {
+        if let Some(done) = self.stored_change(idempotency).await? {
             return Ok(done);
         }
         match change.await {
             Ok(done) => Ok(done),
             // A refused change may have been made by a concurrent copy of the request.
-            Err(error) => self.recall_change(attempt).await?.ok_or(error),
+            Err(error) => self.stored_change(idempotency).await?.ok_or(error),
         }
     }
 
@@ -110,9 +111,13 @@ impl Links {
     /// # Errors
     ///
     /// [`Error::KeyReused`] if the key was used for another kind of write.
-    pub async fn recall_change(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Link>>> {
-        let outcome = self.recall(attempt).await?.map(Outcome::changed).transpose()?;
-        Ok(outcome.map(|outcome| Done { outcome, replayed: true }))
+    pub async fn stored_change(
+        &self,
+        idempotency: Option<&IdempotencyKey>,
+    ) -> Result<Option<Idempotent<Link>>> {
+        let outcome =
+            self.stored_outcome(idempotency).await?.map(StoredLinkOutcome::changed).transpose()?;
+        Ok(outcome.map(|outcome| Idempotent { outcome, replayed: true }))
     }
 
     async fn change(
@@ -120,9 +125,9 @@ impl Links {
         short: &Short,
         caller: &Caller,
         expected: Option<u64>,
-        attempt: Option<Attempt>,
+        idempotency: Option<IdempotencyKey>,
         apply: impl Fn(&mut Link),
-    ) -> Result<Done<Link>> {
+    ) -> Result<Idempotent<Link>> {
         if self.ports.settings.mode == Mode::Replace {
             return Err(ONLY_PUT);
         }
@@ -134,7 +139,7 @@ impl Links {
             link.version += 1;
             link.changed_at = self.ports.clock.now();
             apply(&mut link);
-            if let Some(done) = self.ports.store.change(link, attempt.clone()).await? {
+            if let Some(done) = self.ports.store.change(link, idempotency.clone()).await? {
                 return Ok(done);
             }
         }
@@ -142,7 +147,7 @@ impl Links {
     }
 }
 
-fn apply(link: &mut Link, edit: &Edit, new_hash: Option<&Option<PasswordHash>>) {
+fn apply(link: &mut Link, edit: &LinkChange, new_hash: Option<&Option<PasswordHash>>) {
     if let Some(target) = &edit.target {
         link.target = target.clone();
     }

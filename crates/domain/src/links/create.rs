@@ -5,10 +5,12 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Caller, Candidate, Claim, ClickLimit, Link, LinkId, Links, Mode, Origin, Outcome, RedirectCode,
-    Refusal, Replaced, Short, State, Tags, Target,
+    Caller, Candidate, Claim, ClickLimit, Link, LinkId, LinkState, Links, Mode, Origin,
+    RedirectCode, Refusal, Replaced, Short, StoredLinkOutcome, Tags, Target,
 };
-use crate::{Attempt, Done, Error, Result, passwords::Password, random::time_ordered_id};
+use crate::{
+    Error, IdempotencyKey, Idempotent, Result, passwords::Password, random::time_ordered_id,
+};
 
 /// The spare shorts of a link without a chosen one: with 10⁹ links in use one try fails in 2,000.
 const SPARES: usize = 3;
@@ -72,16 +74,16 @@ impl Links {
         new: NewLink,
         caller: &Caller,
         here: &[Origin],
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Result<Link>>> {
-        let done = if let Some(outcome) = self.recall(attempt.as_ref()).await? {
-            Done { outcome: outcome.claims()?, replayed: true }
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Result<Link>>> {
+        let done = if let Some(outcome) = self.stored_outcome(idempotency.as_ref()).await? {
+            Idempotent { outcome: outcome.claims()?, replayed: true }
         } else {
             self.may_create(caller)?;
             let candidate = self.candidate(new, caller, here).await?;
             self.ports
                 .store
-                .claim(vec![Ok(candidate)], self.ports.settings.reserved, attempt)
+                .claim(vec![Ok(candidate)], self.ports.settings.reserved, idempotency)
                 .await?
         };
         Ok(done.map(|claims| created(claims.into_iter().next())))
@@ -90,21 +92,21 @@ impl Links {
     /// Creates many links independently: a refused link does not affect the others.
     pub async fn create_many(
         &self,
-        wishes: Vec<Result<NewLink>>,
+        requests: Vec<Result<NewLink>>,
         caller: &Caller,
         here: &[Origin],
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Result<Link>>>> {
-        let done = if let Some(outcome) = self.recall(attempt.as_ref()).await? {
-            Done { outcome: outcome.claims()?, replayed: true }
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Vec<Result<Link>>>> {
+        let done = if let Some(outcome) = self.stored_outcome(idempotency.as_ref()).await? {
+            Idempotent { outcome: outcome.claims()?, replayed: true }
         } else {
             self.may_create(caller)?;
-            check_bulk(&wishes)?;
-            let mut candidates = Vec::with_capacity(wishes.len());
-            for wish in wishes {
-                candidates.push(self.candidate_or_refusal(wish, caller, here).await?);
+            check_bulk(&requests)?;
+            let mut candidates = Vec::with_capacity(requests.len());
+            for request in requests {
+                candidates.push(self.candidate_or_refusal(request, caller, here).await?);
             }
-            self.ports.store.claim(candidates, self.ports.settings.reserved, attempt).await?
+            self.ports.store.claim(candidates, self.ports.settings.reserved, idempotency).await?
         };
         Ok(done.map(|claims| claims.into_iter().map(|claim| created(Some(claim))).collect()))
     }
@@ -112,11 +114,11 @@ impl Links {
     /// Turns an invalid link into a refusal. Any other error fails the whole request, because a retry may succeed.
     async fn candidate_or_refusal(
         &self,
-        wish: Result<NewLink>,
+        request: Result<NewLink>,
         caller: &Caller,
         here: &[Origin],
     ) -> Result<Result<Candidate, Refusal>> {
-        let candidate = match wish {
+        let candidate = match request {
             Ok(new) => self.candidate(new, caller, here).await,
             Err(error) => Err(error),
         };
@@ -134,24 +136,24 @@ impl Links {
         new: NewLink,
         caller: &Caller,
         here: &[Origin],
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Result<Put>>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Result<Put>>> {
         let target = new.target.clone();
-        let done = match self.recall(attempt.as_ref()).await? {
-            Some(outcome) => Done { outcome, replayed: true },
-            None => self.put_anew(new, caller, here, attempt).await?,
+        let done = match self.stored_outcome(idempotency.as_ref()).await? {
+            Some(outcome) => Idempotent { outcome, replayed: true },
+            None => self.put_anew(new, caller, here, idempotency).await?,
         };
         Ok(done.map(|outcome| match outcome {
             // A PUT that a newer one overtook was accepted, and then replaced.
-            Outcome::Replaced(Replaced { already, .. }) if !already => Ok(Put::Created),
-            Outcome::Replaced(_) => Ok(Put::Already),
-            Outcome::Changed(_) => Err(Error::KeyReused),
-            Outcome::Claims(claims) => match claims.into_iter().next() {
+            StoredLinkOutcome::Replaced(Replaced { already, .. }) if !already => Ok(Put::Created),
+            StoredLinkOutcome::Replaced(_) => Ok(Put::Already),
+            StoredLinkOutcome::Changed(_) => Err(Error::KeyReused),
+            StoredLinkOutcome::Claims(claims) => match claims.into_iter().next() {
                 // Guessing must not reveal the target of a protected link.
                 Some(Claim::Exists(link))
                     if link.target == target
                         && link.is_plain()
-                        && link.state(self.ports.clock.now()).0 == State::Live =>
+                        && link.state(self.ports.clock.now()).0 == LinkState::Live =>
                 {
                     Ok(Put::Already)
                 }
@@ -161,8 +163,8 @@ impl Links {
     }
 
     /// Whether an outcome is stored for this idempotency key, so that the request costs nothing.
-    pub async fn knows(&self, attempt: Option<&Attempt>) -> Result<bool> {
-        Ok(self.recall(attempt).await?.is_some())
+    pub async fn knows(&self, idempotency: Option<&IdempotencyKey>) -> Result<bool> {
+        Ok(self.stored_outcome(idempotency).await?.is_some())
     }
 
     async fn put_anew(
@@ -170,21 +172,24 @@ impl Links {
         new: NewLink,
         caller: &Caller,
         here: &[Origin],
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Outcome>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<StoredLinkOutcome>> {
         self.may_create(caller)?;
         let Candidate { mut link, spares } = self.candidate(new, caller, here).await?;
         if self.ports.settings.mode == Mode::Claim {
             // A PUT of an existing link changes nothing, so the copy that a redirect would use is enough.
             let is = self.ports.store.find_cached(link.short.as_str());
-            if let Some(is) = is.filter(|is| attempt.is_none() && is.already_leads(&link)) {
+            if let Some(is) = is.filter(|is| idempotency.is_none() && is.already_leads(&link)) {
                 let claims = vec![Claim::Exists(Arc::unwrap_or_clone(is))];
-                return Ok(Done::now(Outcome::Claims(claims)));
+                return Ok(Idempotent::fresh(StoredLinkOutcome::Claims(claims)));
             }
             let candidates = vec![Ok(Candidate { link, spares })];
-            let done =
-                self.ports.store.claim(candidates, self.ports.settings.reserved, attempt).await?;
-            return Ok(done.map(Outcome::Claims));
+            let done = self
+                .ports
+                .store
+                .claim(candidates, self.ports.settings.reserved, idempotency)
+                .await?;
+            return Ok(done.map(StoredLinkOutcome::Claims));
         }
         // Newer than any version that the client may have seen, even within a millisecond or if the clock was set
         // back.
@@ -196,8 +201,10 @@ impl Links {
         // A write-behind store may not know yet.
         let already = was.is_some_and(|was| was.already_leads(&link));
         link.owner = None;
-        let done = self.ports.store.replace(link, attempt).await?;
-        Ok(done.map(|is| Outcome::Replaced(Replaced { already: is.already || already, ..is })))
+        let done = self.ports.store.replace(link, idempotency).await?;
+        Ok(done.map(|is| {
+            StoredLinkOutcome::Replaced(Replaced { already: is.already || already, ..is })
+        }))
     }
 
     fn may_create(&self, caller: &Caller) -> Result<()> {
@@ -266,11 +273,11 @@ fn created(claim: Option<Claim>) -> Result<Link> {
     }
 }
 
-fn check_bulk(wishes: &[Result<NewLink>]) -> Result<()> {
-    if wishes.is_empty() || wishes.len() > BULK_MAX {
+fn check_bulk(requests: &[Result<NewLink>]) -> Result<()> {
+    if requests.is_empty() || requests.len() > BULK_MAX {
         return Err(Error::invalid("links", format!("must be 1 to {BULK_MAX} links")));
     }
-    let with_password = wishes.iter().flatten().filter(|new| new.password.is_some()).count();
+    let with_password = requests.iter().flatten().filter(|new| new.password.is_some()).count();
     if with_password > BULK_PASSWORDS_MAX {
         let reason = format!("must contain at most {BULK_PASSWORDS_MAX} links with a password");
         return Err(Error::invalid("links", reason));

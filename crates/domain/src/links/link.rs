@@ -180,7 +180,7 @@ impl Link {
 /// The state of a link at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum LinkState {
     /// It redirects.
     Live,
     /// It has expired.
@@ -193,20 +193,20 @@ pub enum State {
 
 impl Link {
     /// Returns the state at `now`, and since when the link is over.
-    pub fn state(&self, now: Timestamp) -> (State, Option<Timestamp>) {
+    pub fn state(&self, now: Timestamp) -> (LinkState, Option<Timestamp>) {
         let expired_at = self.expires_at.filter(|at| *at <= now);
         let exhausted_at = self
             .click_limit
             .filter(|limit| limit.used >= limit.max)
             .map(|limit| limit.exhausted_at.unwrap_or(self.changed_at));
         if self.deleted_at.is_some() {
-            (State::Deleted, self.deleted_at)
+            (LinkState::Deleted, self.deleted_at)
         } else if expired_at.is_some() {
-            (State::Expired, expired_at)
+            (LinkState::Expired, expired_at)
         } else if exhausted_at.is_some() {
-            (State::Exhausted, exhausted_at)
+            (LinkState::Exhausted, exhausted_at)
         } else {
-            (State::Live, None)
+            (LinkState::Live, None)
         }
     }
 

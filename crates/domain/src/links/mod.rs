@@ -7,27 +7,27 @@ pub mod create;
 pub mod link;
 pub mod manage_key;
 pub mod moving;
+pub mod replacement;
 pub mod service;
 pub mod short;
 pub mod store;
-pub mod succession;
 pub mod target;
 pub mod transfer;
 pub mod visit;
 
 pub use blocklist::Blocklist;
-pub use change::Edit;
+pub use change::LinkChange;
 pub use clicks::{ClickBatch, ClickCounter, ClickReport, ClickStore, Grouping};
 pub use create::{NewLink, Put};
-pub use link::{ClickLimit, Link, LinkId, RedirectCode, State, Tags};
+pub use link::{ClickLimit, Link, LinkId, LinkState, RedirectCode, Tags};
 pub use manage_key::{MANAGE_PREFIX, ManageKeys};
+pub use replacement::Replacement;
 pub use service::{Follow, Links, LinksPorts, LinksSettings, Mode, View};
 pub use short::Short;
 pub use store::{
-    Candidate, ChangeFeed, Claim, FEED_KEPT, LinkCopies, LinkQuery, LinkStore, Outcome, Refusal,
-    Replaced, TakenClick,
+    Candidate, ChangeFeed, Claim, FEED_KEPT, LinkCopies, LinkQuery, LinkStore, Refusal, Replaced,
+    StoredLinkOutcome, TakenClick,
 };
-pub use succession::Replacement;
 pub use target::{Origin, Target};
 pub use visit::{Device, Visit};
 

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Blocklist, Caller, ClickBatch, ClickCounter, ClickReport, ClickStore, Grouping, Link,
-    LinkQuery, LinkStore, ManageKeys, Origin, Outcome, Short, State, TakenClick, Target, Visit,
+    LinkQuery, LinkState, LinkStore, ManageKeys, Origin, Short, StoredLinkOutcome, TakenClick,
+    Target, Visit,
 };
 use crate::{
-    Attempt, Clock, Error, Random, Result,
+    Clock, Error, IdempotencyKey, Random, Result,
     names::names,
-    passwords::{Password, Passwords},
+    passwords::{Password, PasswordHasher},
 };
 
 /// What happens to a short that is put twice; a setting of the whole deployment.
@@ -90,7 +91,7 @@ pub struct LinksPorts {
     /// The click counter.
     pub counter: Arc<ClickCounter>,
     /// The hasher of links' passwords.
-    pub passwords: Arc<dyn Passwords>,
+    pub passwords: Arc<dyn PasswordHasher>,
     /// The blocked target hosts.
     pub blocklist: Arc<Blocklist>,
     /// The manage keys.
@@ -139,7 +140,7 @@ impl Links {
         let link = self.ports.store.find_cached(short)?;
         let now = self.ports.clock.now();
         if !link.is_plain()
-            || link.state(now).0 != State::Live
+            || link.state(now).0 != LinkState::Live
             || self.ports.blocklist.blocks(&link.target)
         {
             return None;
@@ -177,13 +178,13 @@ impl Links {
     pub async fn live(&self, short: &Short) -> Result<Arc<Link>> {
         let link = self.kept(short).await?;
         match link.state(self.ports.clock.now()).0 {
-            State::Live if self.ports.blocklist.blocks(&link.target) => {
+            LinkState::Live if self.ports.blocklist.blocks(&link.target) => {
                 Err(Error::gone("the target of this link is on a blocked host"))
             }
-            State::Live => Ok(link),
-            State::Expired => Err(Error::gone("this link has expired")),
-            State::Exhausted => Err(EXHAUSTED),
-            State::Deleted => Err(Error::gone("this link was deleted")),
+            LinkState::Live => Ok(link),
+            LinkState::Expired => Err(Error::gone("this link has expired")),
+            LinkState::Exhausted => Err(EXHAUSTED),
+            LinkState::Deleted => Err(Error::gone("this link was deleted")),
         }
     }
 
@@ -249,9 +250,12 @@ impl Links {
         self.ports.click_store.report(link.id, by, since).await
     }
 
-    pub(super) async fn recall(&self, attempt: Option<&Attempt>) -> Result<Option<Outcome>> {
-        match attempt {
-            Some(attempt) => self.ports.store.recall(attempt).await,
+    pub(super) async fn stored_outcome(
+        &self,
+        idempotency: Option<&IdempotencyKey>,
+    ) -> Result<Option<StoredLinkOutcome>> {
+        match idempotency {
+            Some(idempotency) => self.ports.store.stored_outcome(idempotency).await,
             None => Ok(None),
         }
     }

@@ -11,7 +11,7 @@ use super::{
     link::{Link, LinkId},
     short::Short,
 };
-use crate::{Attempt, Done, Error, Result};
+use crate::{Error, IdempotencyKey, Idempotent, Result};
 
 /// A link that claims a short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub struct Replaced {
 /// The stored outcome of a write, for repeated requests with the same idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum StoredLinkOutcome {
     /// The outcome of [`LinkStore::claim`].
     Claims(Vec<Claim>),
     /// The outcome of [`LinkStore::replace`].
@@ -80,7 +80,7 @@ pub enum Outcome {
     Changed(Link),
 }
 
-impl Outcome {
+impl StoredLinkOutcome {
     /// Returns the outcome of claims.
     ///
     /// # Errors
@@ -139,26 +139,29 @@ pub trait ChangeFeed: Send + Sync {
     async fn changed_since(&self, since: Timestamp) -> Result<Vec<Short>>;
 
     /// Returns when changes may be available, so that a poll is worthwhile at once.
-    async fn nudged(&self) {
+    async fn wakeup(&self) {
         std::future::pending::<()>().await;
     }
 
     /// Runs the feed's background work, for as long as the feed is polled.
-    async fn keep(&self) {}
+    async fn run_background(&self) {}
 }
 
 /// How long a change stays readable in the feed.
 pub const FEED_KEPT: SignedDuration = SignedDuration::from_secs(600);
 
-/// The store of links. A change that is answered with `Ok` survives the loss of the process. If an [`Attempt`] is
-/// passed with a write, the write's [`Outcome`] is stored atomically with it for [`crate::once::KEPT_SECONDS`]; the
+/// The store of links. A change that is answered with `Ok` survives the loss of the process. If an [`IdempotencyKey`] is
+/// passed with a write, the write's [`StoredLinkOutcome`] is stored atomically with it for [`crate::idempotency::OUTCOME_KEPT_SECONDS`]; the
 /// same key again returns it, and another fingerprint is [`crate::Error::KeyReused`]. A refused change, which wrote
 /// nothing, is not stored.
 #[async_trait]
 pub trait LinkStore: Send + Sync {
     /// Returns the stored outcome of an earlier write with this idempotency key. A service calls it before it
     /// applies its rules: a repeated request gets the original answer even if rules or link have changed since.
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>>;
+    async fn stored_outcome(
+        &self,
+        idempotency: &IdempotencyKey,
+    ) -> Result<Option<StoredLinkOutcome>>;
 
     /// Claims each candidate's short, or the first free one of its spares. A short is free unless a link has it
     /// that is not forgotten (see [`Link::is_forgotten`], at the claiming link's `created_at`); a forgotten link is
@@ -168,13 +171,17 @@ pub trait LinkStore: Send + Sync {
         &self,
         candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Claim>>>;
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Vec<Claim>>>;
 
     /// Replaces the link of `link.short`, unless the existing one has a newer `changed_at`, or the same and a
     /// target that sorts after; then the existing link stays and is returned. The row keeps its id and
     /// `created_at`; its version rises.
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>>;
+    async fn replace(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Replaced>>;
 
     /// Returns the link of a short, also if it is over or deleted, while it is stored.
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>>;
@@ -186,7 +193,11 @@ pub trait LinkStore: Send + Sync {
 
     /// Stores `link` in place of its previous version, `link.version - 1`; `None` if the link is not at that
     /// version or does not exist. The used clicks are kept while `max` is unchanged. A deletion is a change too.
-    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>>;
+    async fn change(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Option<Idempotent<Link>>>;
 
     /// Commits one click of a limited link, if at `at` one is left and the link is neither deleted nor expired.
     async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick>;
@@ -214,7 +225,7 @@ pub trait LinkCopies: LinkStore {
 
     /// Returns a recently read or written copy if that is faster, else queries the store. `None` is no proof of
     /// absence.
-    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+    async fn find_recent(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         self.find(short).await
     }
 
@@ -228,10 +239,10 @@ impl dyn LinkStore + '_ {
         self.copies()?.find_cached(short)
     }
 
-    /// Calls [`LinkCopies::find_lately`], or [`LinkStore::find`] if the store has no copies.
+    /// Calls [`LinkCopies::find_recent`], or [`LinkStore::find`] if the store has no copies.
     pub async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.copies() {
-            Some(copies) => copies.find_lately(short).await,
+            Some(copies) => copies.find_recent(short).await,
             None => self.find(short).await,
         }
     }

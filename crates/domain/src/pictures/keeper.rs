@@ -9,7 +9,8 @@ use futures_util::{FutureExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    PICTURES_ASKED, Picture, PictureDecoder, PictureId, PictureSize, PictureStore, Pictured, Shape,
+    PICTURES_PER_CALL_MAX, Picture, PictureDecoder, PictureId, PictureOwners, PictureSize,
+    PictureStore, Shape,
 };
 use crate::{Error, Random, Result, Tasks};
 
@@ -65,7 +66,7 @@ impl PictureKeeper {
             }
             named
         };
-        to_its_end(&*self.tasks, kept).await
+        run_to_completion(&*self.tasks, kept).await
     }
 
     /// Removes a picture that is no longer assigned.
@@ -75,7 +76,7 @@ impl PictureKeeper {
             remove(&*store, id).await;
             Ok(())
         };
-        drop(to_its_end(&*self.tasks, removed).await);
+        drop(run_to_completion(&*self.tasks, removed).await);
     }
 
     /// Returns a picture in one size, if it exists.
@@ -85,14 +86,14 @@ impl PictureKeeper {
 
     /// Removes pictures that `owners` do not have and that are abandoned at `now`; returns their number. They
     /// remain when a process stops between storing and assigning one, or when the store fails to remove one.
-    pub async fn sweep(&self, owners: &dyn Pictured, now: Timestamp) -> Result<usize> {
+    pub async fn sweep(&self, owners: &dyn PictureOwners, now: Timestamp) -> Result<usize> {
         let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
         let old = self.store.put_before(before);
-        let mut pages = old.try_chunks(PICTURES_ASKED).map_err(|failed| failed.1);
+        let mut pages = old.try_chunks(PICTURES_PER_CALL_MAX).map_err(|failed| failed.1);
         let mut removed = 0;
         while let Some(page) = pages.try_next().await? {
             let mut unnamed: HashSet<PictureId> = page.iter().copied().collect();
-            for named in owners.pictured(page).await? {
+            for named in owners.assigned(page).await? {
                 unnamed.remove(&named);
             }
             for id in unnamed {
@@ -115,7 +116,7 @@ pub(crate) async fn remove(store: &dyn PictureStore, id: PictureId) {
 }
 
 /// Runs `work` to completion even if the caller is dropped, and returns its result.
-pub(crate) async fn to_its_end<T: Send + 'static>(
+pub(crate) async fn run_to_completion<T: Send + 'static>(
     tasks: &dyn Tasks,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {

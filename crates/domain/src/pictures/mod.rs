@@ -3,11 +3,11 @@
 mod keeper;
 mod picture;
 
-pub(crate) use self::keeper::{remove, to_its_end};
+pub(crate) use self::keeper::{remove, run_to_completion};
 pub use self::{
     keeper::PictureKeeper,
     picture::{
-        PICTURES_ASKED, Picture, PictureDecoder, PictureId, PictureSize, PictureStore, Pictured,
-        Shape,
+        PICTURES_PER_CALL_MAX, Picture, PictureDecoder, PictureId, PictureOwners, PictureSize,
+        PictureStore, Shape,
     },
 };

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::{Error, Random, Result};
 
 /// The maximum pictures in one call that asks which of them are assigned.
-pub const PICTURES_ASKED: usize = 500;
+pub const PICTURES_PER_CALL_MAX: usize = 500;
 
 /// The shape that an upload is converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -185,9 +185,9 @@ pub trait PictureStore: Send + Sync {
 
 /// Knows which pictures are assigned, to accounts or otherwise.
 #[async_trait]
-pub trait Pictured: Send + Sync {
-    /// Returns those of `pictures`, at most [`PICTURES_ASKED`], that are assigned.
-    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>>;
+pub trait PictureOwners: Send + Sync {
+    /// Returns those of `pictures`, at most [`PICTURES_PER_CALL_MAX`], that are assigned.
+    async fn assigned(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>>;
 }
 
 #[cfg(test)]

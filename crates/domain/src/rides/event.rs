@@ -15,7 +15,7 @@ use crate::{Error, Result, text::is_key};
 #[derive(
     Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr,
 )]
-pub enum EventId {
+pub enum RideEventId {
     /// A UUID in its usual form, which takes less space; those that sort by time (version 7) are the fastest to
     /// store.
     Uuid(Uuid),
@@ -31,10 +31,10 @@ pub struct BatchKey([u8; 16]);
 impl BatchKey {
     /// Returns the id of the event in a line; the first line is 1. The ids of one batch are adjacent, which makes
     /// them fast to store, and are unlikely to collide with a client's own ids.
-    pub fn event(self, line: u16) -> EventId {
+    pub fn event(self, line: u16) -> RideEventId {
         let Self(mut bytes) = self;
         bytes[14..].copy_from_slice(&line.to_be_bytes());
-        EventId::Uuid(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+        RideEventId::Uuid(uuid::Builder::from_custom_bytes(bytes).into_uuid())
     }
 
     /// Returns the bytes, for a store.
@@ -48,7 +48,7 @@ impl FromStr for BatchKey {
 
     /// Parses 1 to 128 printable ASCII characters, as an event id.
     fn from_str(key: &str) -> Result<Self> {
-        key.parse::<EventId>()?;
+        key.parse::<RideEventId>()?;
         let digest = Sha256::new().chain_update(b"batch of rides\0").chain_update(key).finalize();
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&digest[..16]);
@@ -56,7 +56,7 @@ impl FromStr for BatchKey {
     }
 }
 
-impl FromStr for EventId {
+impl FromStr for RideEventId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -70,7 +70,7 @@ impl FromStr for EventId {
     }
 }
 
-impl fmt::Display for EventId {
+impl fmt::Display for RideEventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Uuid(uuid) => uuid.fmt(f),
@@ -82,14 +82,14 @@ impl fmt::Display for EventId {
 /// A batch with a key. The key is bound to the body for ever: the ids derive from the line numbers, and in another
 /// body the same line would be another event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NamedBatch {
+pub struct KeyedBatch {
     /// The key.
     pub key: BatchKey,
     /// SHA-256 of the decompressed body.
     pub digest: [u8; 32],
 }
 
-impl NamedBatch {
+impl KeyedBatch {
     /// Creates a batch of a body.
     pub fn of(key: BatchKey, body: &[u8]) -> Self {
         Self { key, digest: Sha256::digest(body).into() }
@@ -102,16 +102,16 @@ pub struct GateId(pub i64);
 
 impl GateId {
     /// All senders without a key.
-    pub const NOBODY: Self = Self(0);
+    pub const ANONYMOUS: Self = Self(0);
 }
 
 /// The content of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum RideEventContent {
     /// A ride.
     Ride(Ride),
     /// A void of an earlier ride of the same gate, by its event id.
-    Void(EventId),
+    Void(RideEventId),
 }
 
 /// A complete event.
@@ -120,9 +120,9 @@ pub struct RideEvent {
     /// The gate that sent it.
     pub gate: GateId,
     /// The event id, scoped to the gate.
-    pub id: EventId,
+    pub id: RideEventId,
     /// The content.
-    pub what: What,
+    pub what: RideEventContent,
     /// The time of arrival.
     pub at: Timestamp,
 }
@@ -138,7 +138,9 @@ mod tests {
         assert_eq!(id("day 9", 1), id("day 9", 1));
         let ids = [id("day 9", 1), id("day 9", 2), id("day 9", 257), id("day 10", 1)];
         assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
-        assert!(ids.iter().all(|id| matches!(id, EventId::Uuid(id) if id.get_version_num() == 8)));
+        assert!(
+            ids.iter().all(|id| matches!(id, RideEventId::Uuid(id) if id.get_version_num() == 8))
+        );
         for text in ["", "ä", "a\nb", &"x".repeat(129)] {
             assert!(text.parse::<BatchKey>().is_err(), "{text}");
         }
@@ -150,13 +152,13 @@ mod tests {
         for (text, is_uuid) in
             [(uuid, true), (&uuid.replace('-', ""), false), ("gate 4: 17", false)]
         {
-            let id: EventId = text.parse().unwrap();
-            assert_eq!(matches!(id, EventId::Uuid(_)), is_uuid, "{text}");
+            let id: RideEventId = text.parse().unwrap();
+            assert_eq!(matches!(id, RideEventId::Uuid(_)), is_uuid, "{text}");
             assert_eq!(id.to_string(), text);
         }
-        assert_eq!(uuid.to_uppercase().parse::<EventId>().unwrap(), uuid.parse().unwrap());
+        assert_eq!(uuid.to_uppercase().parse::<RideEventId>().unwrap(), uuid.parse().unwrap());
         for text in ["", "ä", "a\nb", &"x".repeat(129)] {
-            assert!(text.parse::<EventId>().is_err(), "{text}");
+            assert!(text.parse::<RideEventId>().is_err(), "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{GateId, ResortId, What};
+use super::{GateId, ResortId, RideEventContent};
 use crate::{Clock, Error, Random, Result, keys, secret};
 
 /// The prefix of every gate key.
@@ -31,7 +31,7 @@ pub struct Gate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sender {
     /// A client without a key.
-    Nobody,
+    Anonymous,
     /// A gate whose key is valid.
     Gate(Gate),
 }
@@ -40,20 +40,20 @@ impl Sender {
     /// Returns the id to which the sender's event ids are scoped.
     pub fn id(&self) -> GateId {
         match self {
-            Self::Nobody => GateId::NOBODY,
+            Self::Anonymous => GateId::ANONYMOUS,
             Self::Gate(gate) => gate.id,
         }
     }
 
     /// Returns [`Error::Forbidden`] if the sender may not send this event. A gate voids only its own rides; rides
     /// sent without a key have no owner, so their senders cannot void them.
-    pub fn check(&self, what: &What) -> Result<()> {
+    pub fn check(&self, what: &RideEventContent) -> Result<()> {
         match (self, what) {
-            (_, What::Ride(ride)) => self.check_resort(ride.on.resort),
-            (Self::Nobody, What::Void(_)) => {
+            (_, RideEventContent::Ride(ride)) => self.check_resort(ride.on.resort),
+            (Self::Anonymous, RideEventContent::Void(_)) => {
                 Err(Error::forbidden("only a gate with a key can void rides"))
             }
-            (Self::Gate(_), What::Void(_)) => Ok(()),
+            (Self::Gate(_), RideEventContent::Void(_)) => Ok(()),
         }
     }
 
@@ -143,7 +143,7 @@ impl Gates {
             if self.keys_required {
                 return Err(Error::unauthenticated("sending rides requires a gate key"));
             }
-            return Ok(Sender::Nobody);
+            return Ok(Sender::Anonymous);
         };
         // Tokens of other kinds need no query.
         let found = if token.starts_with(GATE_PREFIX) {
@@ -179,7 +179,7 @@ fn no_such_gate() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rides::{EventId, mountain};
+    use crate::rides::{RideEventId, resort_catalog};
 
     #[test]
     fn a_gate_sends_rides_of_its_resort_only_and_a_void_requires_a_key() {
@@ -192,17 +192,17 @@ mod tests {
                 revoked_at: None,
             })
         };
-        let mountain = mountain::course();
+        let mountain = resort_catalog::course();
         let ride = |resort| {
             let on = mountain.resort_day(resort, 2025, 1).unwrap();
-            What::Ride(mountain.ride(on, mountain.skier(1).unwrap(), 1, 1).unwrap())
+            RideEventContent::Ride(mountain.ride(on, mountain.skier(1).unwrap(), 1, 1).unwrap())
         };
-        let void = What::Void(EventId::Text("one".into()));
+        let void = RideEventContent::Void(RideEventId::Text("one".into()));
         assert!(gate(Some(3)).check(&ride(3)).is_ok());
         assert!(matches!(gate(Some(3)).check(&ride(4)), Err(Error::Forbidden(_))));
         assert!(gate(Some(3)).check(&void).is_ok() && gate(None).check(&void).is_ok());
-        assert!(gate(None).check(&ride(4)).is_ok() && Sender::Nobody.check(&ride(4)).is_ok());
-        assert!(matches!(Sender::Nobody.check(&void), Err(Error::Forbidden(_))));
-        assert_eq!((gate(None).id(), Sender::Nobody.id()), (GateId(7), GateId::NOBODY));
+        assert!(gate(None).check(&ride(4)).is_ok() && Sender::Anonymous.check(&ride(4)).is_ok());
+        assert!(matches!(Sender::Anonymous.check(&void), Err(Error::Forbidden(_))));
+        assert_eq!((gate(None).id(), Sender::Anonymous.id()), (GateId(7), GateId::ANONYMOUS));
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{ForEver, Recorded};
-use crate::{Finish, Result, Tasks};
+use super::{Recorded, StoreTotals};
+use crate::{Result, RunToCompletion, Tasks};
 
 /// The events that this process has received since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Progress {
+pub struct ProcessTotals {
     /// Accepted, which is final.
     pub accepted: u64,
     /// Stored.
@@ -23,7 +23,7 @@ pub struct Progress {
     pub undecided: u64,
 }
 
-impl Progress {
+impl ProcessTotals {
     /// Returns the events that are accepted but not yet stored; always 0 where events are stored before they are
     /// accepted.
     pub fn in_flight(&self) -> u64 {
@@ -33,20 +33,20 @@ impl Progress {
 
 /// The counts of this process and of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct LedgerTotals {
     /// The counts of this process.
-    pub since_start: Progress,
+    pub since_start: ProcessTotals,
     /// The counts of the store.
-    pub for_ever: ForEver,
+    pub for_ever: StoreTotals,
 }
 
 /// The counters of a process. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Books(Arc<Mutex<Entries>>);
+pub(super) struct Ledger(Arc<Mutex<Entries>>);
 
 #[derive(Debug, Default)]
 struct Entries {
-    progress: Progress,
+    progress: ProcessTotals,
     /// Refused before they reached the store, and not yet recorded there.
     unnoted: u64,
 }
@@ -54,20 +54,20 @@ struct Entries {
 /// Events being written to the store. On drop without a decision they count as refused.
 #[must_use]
 struct Undecided {
-    books: Books,
+    books: Ledger,
     events: u64,
 }
 
-impl Books {
+impl Ledger {
     /// Waits until `stored` completes, and counts the outcome of `events` events even if the caller is dropped.
     pub(super) fn record(
         &self,
         tasks: Arc<dyn Tasks>,
         events: usize,
         stored: impl Future<Output = Result<Vec<Recorded>>> + Send + 'static,
-    ) -> Finish<Result<Vec<Recorded>>> {
+    ) -> RunToCompletion<Result<Vec<Recorded>>> {
         let undecided = self.take_in(events);
-        Finish::new(tasks, async move {
+        RunToCompletion::new(tasks, async move {
             let recorded = stored.await;
             undecided.decided(&recorded);
             recorded
@@ -98,7 +98,7 @@ impl Books {
         self.0.lock().unnoted += events;
     }
 
-    pub(super) fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> ProcessTotals {
         self.0.lock().progress
     }
 }
@@ -151,7 +151,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_outcome_is_counted_even_if_the_sender_disconnects() {
-        let (books, tasks) = (Books::default(), Arc::new(Kept::default()));
+        let (books, tasks) = (Ledger::default(), Arc::new(Kept::default()));
         let (decide, decided) = oneshot::channel();
         let stored = async { decided.await.map_err(Error::internal) };
         let recording = books.record(tasks.clone(), 1, stored);
@@ -162,13 +162,13 @@ mod tests {
         let left = std::mem::take(&mut *tasks.0.lock());
         assert_eq!(left.len(), 1);
         futures_util::future::join_all(left).await;
-        let stored = Progress { accepted: 1, stored: 1, ..Progress::default() };
+        let stored = ProcessTotals { accepted: 1, stored: 1, ..ProcessTotals::default() };
         assert_eq!(books.progress(), stored);
     }
 
     #[test]
     fn every_accepted_event_stays_so_and_is_stored_a_duplicate_or_in_flight() {
-        let books = Books::default();
+        let books = Ledger::default();
         let mut accepted = 0;
         let mut progress = || {
             let now = books.progress();
@@ -184,7 +184,8 @@ mod tests {
         second.decided(&Err(Error::unavailable("no disk")));
         drop(third);
         books.refuse(3);
-        let at_last = Progress { accepted: 3, stored: 2, duplicates: 1, refused: 7, undecided: 0 };
+        let at_last =
+            ProcessTotals { accepted: 3, stored: 2, duplicates: 1, refused: 7, undecided: 0 };
         assert_eq!(progress(), at_last);
         // The store has counted one of the seven itself.
         assert_eq!((books.take_unnoted(), books.take_unnoted()), (6, 0));

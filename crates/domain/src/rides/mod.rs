@@ -1,11 +1,11 @@
 //! Lift rides: gates, events that count once, passes, and sums of rides.
 
+mod all_resorts_day;
 mod event;
 mod gate;
 mod ledger;
-mod mountain;
-mod mountain_day;
 mod pass;
+mod resort_catalog;
 mod ride;
 mod search;
 mod service;
@@ -14,19 +14,19 @@ mod tally;
 mod views;
 
 pub use self::{
-    event::{BatchKey, EventId, GateId, NamedBatch, RideEvent, What},
+    all_resorts_day::AllResortsDay,
+    event::{BatchKey, GateId, KeyedBatch, RideEvent, RideEventContent, RideEventId},
     gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
-    ledger::{Ledger, Progress},
-    mountain::{Lift, Mountain, Ranges, Resort},
-    mountain_day::MountainDay,
-    pass::{Claimed, PASSES_MAX, Pass, PassCode, PassCodes, PassStore, Passes},
+    ledger::{LedgerTotals, ProcessTotals},
+    pass::{PASSES_MAX, Pass, PassClaim, PassCode, PassCodes, PassStore, Passes},
+    resort_catalog::{Lift, Ranges, Resort, ResortCatalog},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
     search::{
-        Dimension, EXPORTS_MAX, GROUPS_MAX, GroupOrder, ReadFrom, RideGroup, RidePlace, RideQuery,
-        RideSearch, RidesFound, SEARCHES_MAX, StoredRide,
+        Dimension, EXPORTS_MAX, GROUPS_MAX, GroupOrder, ReadFrom, RideGroup, RidePosition,
+        RideQuery, RideSearch, RidesFound, SEARCHES_MAX, StoredRide,
     },
-    service::{NewEvent, Outcome, RideStores, Rides},
-    store::{ForEver, HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
+    service::{EventOutcome, NewEvent, RideStores, Rides},
+    store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies, StoreTotals},
     tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},
     views::{ResortView, SkierView},
 };

@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 use super::SkierId;
 use crate::{
     Clock, Error, Result,
-    accounts::{AccountId, Belongings},
+    accounts::{AccountId, OwnedByAccount},
     secret::InstallationSecret,
 };
 
@@ -108,7 +108,7 @@ pub struct Pass {
 
 /// The outcome of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claimed {
+pub enum PassClaim {
     /// The account now has the pass; `hidden` is unchanged.
     New(Pass),
     /// The account already had the pass; nothing changed.
@@ -131,7 +131,7 @@ pub trait PassStore: Send + Sync {
         account: AccountId,
         renewals: u32,
         at: Timestamp,
-    ) -> Result<Claimed>;
+    ) -> Result<PassClaim>;
 
     /// Returns an account's passes, ordered by number.
     async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>>;
@@ -202,10 +202,10 @@ impl Passes {
             return Err(NOT_ITS_CODE);
         }
         match self.store.claim(skier, account, renewals, self.clock.now()).await? {
-            Claimed::Renewed => Err(NOT_ITS_CODE),
-            Claimed::New(pass) => Ok((pass, true)),
-            Claimed::Already(pass) => Ok((pass, false)),
-            Claimed::TooMany => {
+            PassClaim::Renewed => Err(NOT_ITS_CODE),
+            PassClaim::New(pass) => Ok((pass, true)),
+            PassClaim::Already(pass) => Ok((pass, false)),
+            PassClaim::TooMany => {
                 Err(Error::conflict("you have ten passes, which is the maximum; release one first"))
             }
         }
@@ -228,12 +228,12 @@ impl Passes {
 }
 
 #[async_trait]
-impl Belongings for Passes {
+impl OwnedByAccount for Passes {
     async fn owners(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
         self.store.holders(after, limit).await
     }
 
-    async fn let_go(&self, former: AccountId) -> Result<()> {
+    async fn account_deleted(&self, former: AccountId) -> Result<()> {
         self.store.release_all(former).await
     }
 }

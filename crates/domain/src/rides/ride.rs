@@ -1,4 +1,4 @@
-//! A ride and the numbers that identify its place, time and skier. Only a [`super::Mountain`] turns the numbers of
+//! A ride and the numbers that identify its place, time and skier. Only a [`super::ResortCatalog`] turns the numbers of
 //! a request into these, because it knows which are valid.
 
 use serde::{Deserialize, Serialize};

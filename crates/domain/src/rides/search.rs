@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Day, EventId, GateId, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Tally,
+    Day, GateId, LiftId, Minute, ResortDay, ResortId, Ride, RideEventId, Season, SkierId, Tally,
 };
 use crate::{Error, Result, names::names};
 
@@ -141,22 +141,22 @@ pub struct RidesFound {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredRide {
     /// The position of the event, from which the next page continues.
-    pub place: RidePlace,
+    pub place: RidePosition,
     /// The gate that sent it.
     pub gate: GateId,
     /// The event id, scoped to the gate.
-    pub id: EventId,
+    pub id: RideEventId,
     /// The ride, or the voided ride.
     pub ride: Ride,
     /// The event that is voided, if this one is a void.
-    pub voids: Option<EventId>,
+    pub voids: Option<RideEventId>,
     /// The time of arrival.
     pub at: Timestamp,
 }
 
 /// A position among the events of a season: ordered by resort and day, then by arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct RidePlace {
+pub struct RidePosition {
     /// The resort.
     pub resort: ResortId,
     /// The day.
@@ -176,7 +176,7 @@ pub trait RideSearch: Send + Sync {
         &self,
         season: Season,
         resort: Option<ResortId>,
-        after: Option<RidePlace>,
+        after: Option<RidePosition>,
         limit: usize,
     ) -> Result<Vec<StoredRide>>;
 
@@ -185,10 +185,10 @@ pub trait RideSearch: Send + Sync {
         &self,
         on: ResortDay,
         skier: Option<SkierId>,
-        after: Option<RidePlace>,
+        after: Option<RidePosition>,
         limit: usize,
     ) -> Result<Vec<StoredRide>>;
 
     /// Returns the event with this gate and id, if it exists.
-    async fn event(&self, gate: GateId, id: EventId) -> Result<Option<StoredRide>>;
+    async fn event(&self, gate: GateId, id: RideEventId) -> Result<Option<StoredRide>>;
 }

@@ -3,8 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Progress, Rebuilt, Recorded,
-    ResortId, Ride, RideEvent, RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
+    GateId, Gates, KeyedBatch, LedgerTotals, Passes, ProcessTotals, Rebuilt, Recorded,
+    ResortCatalog, ResortId, Ride, RideEvent, RideEventContent, RideEventId, RideLog, RideSearch,
+    RideTallies, Season, ledger::Ledger,
 };
 use crate::{Clock, Error, Random, Result, Tasks, random::time_ordered_id};
 
@@ -12,16 +13,16 @@ use crate::{Clock, Error, Random, Result, Tasks, random::time_ordered_id};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
     /// The sender's id; without one the event gets a new id and cannot be retried safely.
-    pub id: Option<EventId>,
+    pub id: Option<RideEventId>,
     /// The content.
-    pub what: What,
+    pub what: RideEventContent,
 }
 
 /// The outcome of one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct EventOutcome {
     /// The event id.
-    pub id: EventId,
+    pub id: RideEventId,
     /// The outcome.
     pub recorded: Recorded,
 }
@@ -33,9 +34,9 @@ pub struct Rides {
     passes: Passes,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    pub(super) mountain: Mountain,
+    pub(super) catalog: ResortCatalog,
     tasks: Arc<dyn Tasks>,
-    books: Books,
+    ledger: Ledger,
 }
 
 /// The stores of the service.
@@ -57,10 +58,10 @@ impl Rides {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
         tasks: Arc<dyn Tasks>,
-        mountain: Mountain,
+        catalog: ResortCatalog,
     ) -> Self {
-        let books = Books::default();
-        Self { stores, gates, passes, clock, random, mountain, tasks, books }
+        let ledger = Ledger::default();
+        Self { stores, gates, passes, clock, random, catalog, tasks, ledger }
     }
 
     /// Returns the sums of rides.
@@ -84,8 +85,8 @@ impl Rides {
     }
 
     /// Returns the resort catalog.
-    pub fn mountain(&self) -> &Mountain {
-        &self.mountain
+    pub fn catalog(&self) -> &ResortCatalog {
+        &self.catalog
     }
 
     /// Stores events together and returns their outcomes in order. After an error the outcome of every event may be
@@ -94,9 +95,9 @@ impl Rides {
     pub async fn record(
         &self,
         gate: GateId,
-        batch: Option<NamedBatch>,
+        batch: Option<KeyedBatch>,
         new: Vec<NewEvent>,
-    ) -> Result<Vec<Outcome>> {
+    ) -> Result<Vec<EventOutcome>> {
         let events: Vec<_> = new.into_iter().map(|new| self.complete(gate, new)).collect();
         let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
         let log = Arc::clone(&self.stores.log);
@@ -106,24 +107,24 @@ impl Rides {
                 None => log.record(events).await,
             }
         };
-        let recorded = self.books.record(Arc::clone(&self.tasks), ids.len(), stored).await?;
+        let recorded = self.ledger.record(Arc::clone(&self.tasks), ids.len(), stored).await?;
         if recorded.contains(&Recorded::KeyReused) {
             return Err(Error::KeyReused);
         }
-        let outcome = |(id, recorded)| Outcome { id, recorded };
+        let outcome = |(id, recorded)| EventOutcome { id, recorded };
         Ok(ids.into_iter().zip(recorded).map(outcome).collect())
     }
 
     /// Voids a ride of `gate`, or one sent without a key, which only the operator may void; returns the ride.
     ///
     /// [`Error::NotFound`] if there is no such ride, [`Error::Conflict`] if it is already void.
-    pub async fn void(&self, gate: GateId, id: EventId) -> Result<Ride> {
+    pub async fn void(&self, gate: GateId, id: RideEventId) -> Result<Ride> {
         let found =
             self.stores.search.event(gate, id.clone()).await?.ok_or_else(|| no_such_ride(gate))?;
         if found.voids.is_some() {
             return Err(Error::conflict("this event is itself a void, which cannot be voided"));
         }
-        let void = NewEvent { id: None, what: What::Void(id) };
+        let void = NewEvent { id: None, what: RideEventContent::Void(id) };
         match self.record(gate, None, vec![void]).await?.first().map(|outcome| outcome.recorded) {
             Some(Recorded::Stored) => Ok(found.ride),
             Some(Recorded::VoidAlready) => Err(Error::conflict("this ride is already void")),
@@ -150,42 +151,42 @@ impl Rides {
 
     /// Counts events that were refused as invalid or by a limit.
     pub fn refuse(&self, events: u64) {
-        self.books.refuse(events);
+        self.ledger.refuse(events);
     }
 
     /// Returns the counts of this process since it started.
-    pub fn progress(&self) -> Progress {
-        self.books.progress()
+    pub fn progress(&self) -> ProcessTotals {
+        self.ledger.progress()
     }
 
     /// Returns the ledger.
-    pub async fn ledger(&self) -> Result<Ledger> {
+    pub async fn ledger(&self) -> Result<LedgerTotals> {
         let for_ever = self.stores.log.ledger().await?;
-        Ok(Ledger { since_start: self.books.progress(), for_ever })
+        Ok(LedgerTotals { since_start: self.ledger.progress(), for_ever })
     }
 
     /// Records refused events in the store that are not recorded yet.
     pub async fn note_refused(&self) -> Result<()> {
-        let events = self.books.take_unnoted();
+        let events = self.ledger.take_unnoted();
         if events == 0 {
             return Ok(());
         }
         let noted = self.stores.log.note_refused(events).await;
         if noted.is_err() {
-            self.books.put_back_unnoted(events);
+            self.ledger.put_back_unnoted(events);
         }
         noted
     }
 
     fn complete(&self, gate: GateId, new: NewEvent) -> RideEvent {
         let at = self.clock.now();
-        let id = new.id.unwrap_or_else(|| EventId::Uuid(time_ordered_id(&*self.random, at)));
+        let id = new.id.unwrap_or_else(|| RideEventId::Uuid(time_ordered_id(&*self.random, at)));
         RideEvent { gate, id, what: new.what, at }
     }
 }
 
 fn no_such_ride(gate: GateId) -> Error {
-    Error::not_found(if gate == GateId::NOBODY {
+    Error::not_found(if gate == GateId::ANONYMOUS {
         "no event with this id was sent without a key; if a gate sent it, name the gate"
     } else {
         "this gate sent no event with this id"

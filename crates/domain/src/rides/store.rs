@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Breakdown, Day, DayTally, Leader, MountainDay, NamedBatch, ResortDay, ResortId, RideEvent,
+    AllResortsDay, Breakdown, Day, DayTally, KeyedBatch, Leader, ResortDay, ResortId, RideEvent,
     Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
 };
 use crate::Result;
@@ -29,7 +29,7 @@ pub enum Recorded {
 
 /// Counts of all events since the store was created, updated in the transaction that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ForEver {
+pub struct StoreTotals {
     /// Stored, including voids.
     pub stored: u64,
     /// Sent again with the same content.
@@ -38,7 +38,7 @@ pub struct ForEver {
     pub refused: u64,
 }
 
-impl ForEver {
+impl StoreTotals {
     /// Returns the accepted events: stored ones and duplicates.
     pub fn accepted(&self) -> u64 {
         self.stored + self.duplicates
@@ -67,7 +67,7 @@ pub trait RideLog: Send + Sync {
     /// the key for another body. The key is bound to the body atomically with the events.
     async fn record_batch(
         &self,
-        batch: NamedBatch,
+        batch: KeyedBatch,
         events: Vec<RideEvent>,
     ) -> Result<Vec<Recorded>>;
 
@@ -75,7 +75,7 @@ pub trait RideLog: Send + Sync {
     async fn note_refused(&self, events: u64) -> Result<()>;
 
     /// Returns the counts of all events since the store was created.
-    async fn ledger(&self) -> Result<ForEver>;
+    async fn ledger(&self) -> Result<StoreTotals>;
 
     /// Adds a season to a resort's list, even without rides. Idempotent.
     async fn add_season(&self, resort: ResortId, season: Season) -> Result<()>;
@@ -125,13 +125,13 @@ pub trait RideTallies: Send + Sync {
     /// the last one of the season, without a season the newest one. The newest day is the last with rides at one of
     /// `resorts`, judged by the last thousand events, so that one event of a distant day shows it only that long.
     /// `None` if the season has no rides and no day is given, or if there were no recent rides.
-    async fn mountain_day(
+    async fn all_resorts_day(
         &self,
         resorts: Vec<ResortId>,
         season: Option<Season>,
         day: Option<Day>,
         lifts: usize,
-    ) -> Result<Option<MountainDay>>;
+    ) -> Result<Option<AllResortsDay>>;
 }
 
 /// The maximum entries of a leaderboard.

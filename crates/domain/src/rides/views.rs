@@ -1,7 +1,7 @@
 //! Data of the ride pages: a resort's day, leaderboards, a skier's season.
 
 use super::{
-    Breakdown, Day, DayTally, Leader, MountainDay, ResortDay, ResortId, Rides, Season,
+    AllResortsDay, Breakdown, Day, DayTally, Leader, ResortDay, ResortId, Rides, Season,
     SeasonVertical, SkierDay, SkierId, Span,
 };
 use crate::Result;
@@ -101,17 +101,17 @@ impl Rides {
 
     /// Returns a day at all resorts, including those without rides; without a day the last one of the season,
     /// without a season the newest one. `None` if there are no rides.
-    pub async fn mountain_day(
+    pub async fn all_resorts_day(
         &self,
         season: Option<Season>,
         day: Option<Day>,
-    ) -> Result<Option<MountainDay>> {
-        let resorts = self.mountain.resorts().map(|(resort, _)| resort).collect();
-        let found = self.stores.tallies.mountain_day(resorts, season, day, LIFTS_NAMED).await?;
+    ) -> Result<Option<AllResortsDay>> {
+        let resorts = self.catalog.resorts().map(|(resort, _)| resort).collect();
+        let found = self.stores.tallies.all_resorts_day(resorts, season, day, LIFTS_NAMED).await?;
         let Some(mut whole) = found else {
             return Ok(None);
         };
-        for (resort, _) in self.mountain.resorts() {
+        for (resort, _) in self.catalog.resorts() {
             if let Err(place) = whole.resorts.binary_search_by_key(&resort, |(id, _)| *id) {
                 whole.resorts.insert(place, (resort, DayTally::default()));
             }

@@ -53,7 +53,7 @@ impl Breaker {
 
 impl Trial<'_> {
     /// Records whether the store answered.
-    pub(crate) fn ended(self, answered: bool) {
+    pub(crate) fn record(self, answered: bool) {
         if answered {
             self.0.failures.store(0, Ordering::Release);
         } else if self.0.failures.fetch_add(1, Ordering::AcqRel) + 1 >= FAILURES_MAX {
@@ -66,26 +66,26 @@ impl Trial<'_> {
 mod tests {
     use super::*;
 
-    fn silent() -> Breaker {
+    fn open_breaker() -> Breaker {
         let breaker = Breaker::default();
         for _ in 0..FAILURES_MAX {
-            breaker.trial().unwrap().ended(false);
+            breaker.trial().unwrap().record(false);
         }
         breaker
     }
 
     #[test]
     fn an_open_breaker_refuses_calls() {
-        assert!(silent().trial().is_none());
+        assert!(open_breaker().trial().is_none());
     }
 
     #[test]
     fn an_open_breaker_admits_one_trial_at_a_time() {
-        let breaker = silent();
+        let breaker = open_breaker();
         breaker.trial_ms.store(0, Ordering::Release);
         let trial = breaker.trial().unwrap();
         assert!(breaker.trial().is_none());
-        trial.ended(true);
+        trial.record(true);
         assert!(breaker.trial().is_some());
     }
 
@@ -93,8 +93,8 @@ mod tests {
     fn failures_that_are_not_in_a_row_do_not_open_the_breaker() {
         let breaker = Breaker::default();
         for _ in 0..3 * FAILURES_MAX {
-            breaker.trial().unwrap().ended(false);
-            breaker.trial().unwrap().ended(true);
+            breaker.trial().unwrap().record(false);
+            breaker.trial().unwrap().record(true);
         }
         assert!(breaker.trial().is_some());
     }

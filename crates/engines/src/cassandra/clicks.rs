@@ -17,7 +17,7 @@ use lodge_domain::{
 };
 use tokio::sync::Mutex;
 
-use self::counted::{Cell, Count, Counted, Sum};
+use self::counted::{Cell, Count, CountCache, Sum};
 use super::{failure::Failure, session::Session};
 
 /// Links whose rows are written or read concurrently.
@@ -32,7 +32,7 @@ const DAY_SECONDS: i64 = 86_400;
 /// Clicks in the cluster.
 pub(crate) struct CassandraClicks {
     session: Arc<Session>,
-    counted: Mutex<Counted>,
+    counted: Mutex<CountCache>,
 }
 
 impl CassandraClicks {
@@ -69,7 +69,7 @@ impl CassandraClicks {
     /// All clicks of a link by day and device.
     async fn days(&self, link: LinkId) -> Result<Vec<(i64, Device, u64)>, Failure> {
         let rows: Vec<(i64, String, i64)> = self.session.statements.days.all((link.0,)).await?;
-        Ok(rows.into_iter().map(told).collect())
+        Ok(rows.into_iter().map(parse_row).collect())
     }
 }
 
@@ -88,7 +88,7 @@ impl ClickStore for CassandraClicks {
             match done {
                 Ok(stored) => counted.keep(batch.incarnation, stored),
                 Err(failure) => {
-                    counted.doubt();
+                    counted.mark_uncertain();
                     return Err(failure.into());
                 }
             }
@@ -104,7 +104,9 @@ impl ClickStore for CassandraClicks {
             Grouping::Hour => {
                 let first = seconds.div_euclid(HOUR_SECONDS);
                 let hours: Vec<(i64, String, i64)> = statements.hours.all((link.0, first)).await?;
-                by_time(hours.into_iter().map(told), HOUR_SECONDS, seconds, |at| at.to_string())
+                by_time(hours.into_iter().map(parse_row), HOUR_SECONDS, seconds, |at| {
+                    at.to_string()
+                })
             }
             Grouping::Day => by_time(days.into_iter(), DAY_SECONDS, seconds, |at| {
                 TimeZone::UTC.to_datetime(at).date().to_string()
@@ -129,7 +131,7 @@ impl ClickStore for CassandraClicks {
 }
 
 /// Parses a row of clicks by time and device.
-fn told((time, device, clicks): (i64, String, i64)) -> (i64, Device, u64) {
+fn parse_row((time, device, clicks): (i64, String, i64)) -> (i64, Device, u64) {
     let device = Device::ALL.into_iter().find(|known| known.name() == device);
     (time, device.unwrap_or(Device::Other), clicks.cast_unsigned())
 }

@@ -2,7 +2,7 @@
 //! change is acknowledged. A reader reads the rows since its last read, overlapping by some seconds,
 //! because a row may arrive later than its timestamp.
 
-mod teller;
+mod feed_writer;
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use scylla::value::CqlTimestamp;
 use uuid::Uuid;
 
-use self::teller::Teller;
+use self::feed_writer::FeedWriter;
 use super::{failure::Failure, session::Session};
 
 /// The time that a partition covers.
@@ -46,7 +46,7 @@ const AGAIN_MS: i64 = BACK_MS + AHEAD_MS;
 /// The feed of one process.
 pub(crate) struct Feed {
     session: Arc<Session>,
-    teller: Teller,
+    writer: FeedWriter,
     /// Rows already returned, with the time until which they may be read again. A process gets its own
     /// changes, too: what it cached just after a write may come from a lagging replica.
     known: Mutex<HashMap<Uuid, i64>>,
@@ -67,13 +67,13 @@ impl Feed {
     /// Must be called within a runtime, on which the rows are written.
     pub(crate) fn new(session: Arc<Session>) -> Self {
         let read_ms = AtomicI64::new(Timestamp::now().as_millisecond());
-        let teller = Teller::new(Arc::clone(&session));
-        Self { session, teller, known: Mutex::default(), read_ms }
+        let writer = FeedWriter::new(Arc::clone(&session));
+        Self { session, writer, known: Mutex::default(), read_ms }
     }
 
     /// Appends a change of a link.
-    pub(crate) async fn tell(&self, short: &str) -> Result<(), Failure> {
-        self.teller.tell(short).await
+    pub(crate) async fn append(&self, short: &str) -> Result<(), Failure> {
+        self.writer.append(short).await
     }
 
     /// Reads the rows since a time, and some older ones.

@@ -6,11 +6,12 @@
 //! Reads and writes are at QUORUM, so that with three replicas the loss of one node loses no data and
 //! refuses no request.
 
-mod attempts;
 mod breaker;
 mod clicks;
 mod failure;
 mod feed;
+mod idempotency;
+mod keyed_mutex;
 mod keys;
 mod links;
 mod moving;
@@ -20,7 +21,6 @@ mod row;
 mod schema;
 mod session;
 mod statements;
-mod turns;
 
 use std::sync::Arc;
 
@@ -94,8 +94,8 @@ impl Cassandra {
     /// # Errors
     ///
     /// [`lodge_domain::Error::Conflict`] if another mode is stored; others when none can be stored.
-    pub async fn keep_mode(&self, mode: Mode) -> Result<()> {
-        let kept = self.0.keep_first(session::MODE, mode.name().as_bytes()).await?;
+    pub async fn store_mode(&self, mode: Mode) -> Result<()> {
+        let kept = self.0.set_if_absent(session::MODE, mode.name().as_bytes()).await?;
         Mode::check_kept(mode, &kept)
     }
 
@@ -105,8 +105,8 @@ impl Cassandra {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another store is recorded.
-    pub async fn keep_accounts(&self, store: [u8; 32]) -> Result<()> {
-        if self.0.keep_first(session::ACCOUNTS, &store).await? == store {
+    pub async fn store_accounts_id(&self, store: [u8; 32]) -> Result<()> {
+        if self.0.set_if_absent(session::ACCOUNTS, &store).await? == store {
             return Ok(());
         }
         Err(Error::conflict(

@@ -10,10 +10,10 @@ use futures_util::TryStreamExt as _;
 use lodge_domain::{
     Error, Result,
     links::{
-        Link, LinkId, Mode, Outcome, Short,
+        Link, LinkId, Mode, Short, StoredLinkOutcome,
         moving::{
-            BELONGS_TO_ANOTHER, Clicks, Destination, MovingLink, ReadBack, Record, Standing,
-            StoredKey, StoredOutcome,
+            BELONGS_TO_ANOTHER, Checkpoint, Clicks, Destination, DestinationState, MovingLink,
+            ReadBack, StoredKey, StoredOutcome,
         },
     },
     secret::InstallationSecret,
@@ -21,9 +21,9 @@ use lodge_domain::{
 use uuid::Uuid;
 
 use super::{
-    attempts::Plan,
     clicks::CassandraClicks,
     failure::Failure,
+    idempotency::Plan,
     keys::CassandraKeys,
     links::CassandraLinks,
     row::milliseconds,
@@ -31,7 +31,7 @@ use super::{
 };
 
 /// The setting that stores the checkpoint of a move.
-const RECORD: &str = "move";
+const CHECKPOINT: &str = "move";
 
 /// Tries of an operation while the cluster is unavailable, with a backoff that doubles up to the longest
 /// pause: half a minute in total.
@@ -56,7 +56,7 @@ impl Moving {
     }
 
     async fn record(&self) -> Result<Option<Vec<u8>>> {
-        patiently(|| self.session.setting(RECORD)).await
+        retry(|| self.session.setting(CHECKPOINT)).await
     }
 
     async fn is_used(&self) -> Result<bool> {
@@ -77,35 +77,35 @@ impl Moving {
 
 #[async_trait]
 impl Destination for Moving {
-    async fn standing(&self) -> Result<Standing> {
-        let secret = patiently(|| self.session.setting(SECRET)).await?;
+    async fn state(&self) -> Result<DestinationState> {
+        let secret = retry(|| self.session.setting(SECRET)).await?;
         let secret = secret.map(|secret| <[u8; 32]>::try_from(secret).map(InstallationSecret::new));
         let secret =
             secret.transpose().map_err(|_| Error::internal("the secret is not 32 bytes"))?;
         let record = self.record().await?;
         let record = record.map(|record| serde_json::from_slice(&record)).transpose();
-        let is_used = patiently(|| self.is_used()).await?;
-        Ok(Standing { secret, record: record.map_err(Error::internal)?, is_used })
+        let is_used = retry(|| self.is_used()).await?;
+        Ok(DestinationState { secret, record: record.map_err(Error::internal)?, is_used })
     }
 
-    async fn begin(&self, secret: &InstallationSecret, record: &Record) -> Result<()> {
-        let kept = patiently(|| self.session.secret(*secret.reveal())).await?;
+    async fn begin(&self, secret: &InstallationSecret, record: &Checkpoint) -> Result<()> {
+        let kept = retry(|| self.session.secret(*secret.reveal())).await?;
         if kept != *secret.reveal() {
             return Err(Error::conflict(BELONGS_TO_ANOTHER));
         }
         let record = serde_json::to_vec(record).map_err(Error::internal)?;
         let add = &self.session.statements.add_setting;
-        patiently(|| add.transact((RECORD, &record[..]))).await.map(drop)
+        retry(|| add.transact((CHECKPOINT, &record[..]))).await.map(drop)
     }
 
-    async fn note(&self, record: &Record) -> Result<()> {
+    async fn save_checkpoint(&self, record: &Checkpoint) -> Result<()> {
         let is = serde_json::to_vec(record).map_err(Error::internal)?;
-        patiently(|| async {
-            let was = self.session.setting(RECORD).await?;
+        retry(|| async {
+            let was = self.session.setting(CHECKPOINT).await?;
             if was.as_ref() == Some(&is) {
                 return Ok(());
             }
-            let values = (&is[..], RECORD, was);
+            let values = (&is[..], CHECKPOINT, was);
             if self.session.statements.change_setting.transact(values).await? {
                 return Ok(());
             }
@@ -115,40 +115,40 @@ impl Destination for Moving {
     }
 
     async fn put_key(&self, key: &StoredKey) -> Result<()> {
-        patiently(|| self.keys.put(key)).await
+        retry(|| self.keys.put(key)).await
     }
 
     async fn put_link(&self, moving: &MovingLink, incarnation: Uuid) -> Result<()> {
-        patiently(|| self.links.put_as_is(&moving.link, self.mode)).await?;
+        retry(|| self.links.put_as_is(&moving.link, self.mode)).await?;
         let (link, clicks) = (moving.link.id, &moving.clicks);
-        patiently(|| self.clicks.put(link, clicks, incarnation)).await
+        retry(|| self.clicks.put(link, clicks, incarnation)).await
     }
 
     async fn put_outcome(&self, outcome: &StoredOutcome) -> Result<()> {
-        patiently(|| self.add_outcome(outcome)).await
+        retry(|| self.add_outcome(outcome)).await
     }
 }
 
 #[async_trait]
 impl ReadBack for Moving {
     async fn keys(&self) -> Result<Vec<StoredKey>> {
-        patiently(|| self.keys.reachable()).await
+        retry(|| self.keys.reachable()).await
     }
 
     async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<Link>> {
-        patiently(|| self.links.walk(after.as_ref(), limit, |_| true)).await
+        retry(|| self.links.walk(after.as_ref(), limit, |_| true)).await
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Link>> {
-        patiently(|| self.links.kept(short)).await
+        retry(|| self.links.kept(short)).await
     }
 
     async fn clicks(&self, link: LinkId) -> Result<Clicks> {
-        patiently(|| self.clicks.of(link)).await
+        retry(|| self.clicks.of(link)).await
     }
 
     async fn clicks_total(&self) -> Result<u64> {
-        patiently(|| async {
+        retry(|| async {
             let days = self.session.statements.all_days.rows(()).await?;
             let add = |sum: u64, (clicks,): (i64,)| future::ready(Ok(sum + clicks.cast_unsigned()));
             days.map_err(Failure::from).try_fold(0, add).await
@@ -158,11 +158,11 @@ impl ReadBack for Moving {
 }
 
 /// A plan of the same kind as an outcome. It is never executed, because its outcome is stored.
-fn plan_of(outcome: &Outcome) -> Plan {
+fn plan_of(outcome: &StoredLinkOutcome) -> Plan {
     match outcome {
-        Outcome::Claims(_) => Plan::claim(Vec::new(), jiff::SignedDuration::ZERO),
-        Outcome::Replaced(replaced) => Plan::Replace { link: replaced.link.clone() },
-        Outcome::Changed(link) => Plan::Change { link: link.clone(), write: Uuid::nil() },
+        StoredLinkOutcome::Claims(_) => Plan::claim(Vec::new(), jiff::SignedDuration::ZERO),
+        StoredLinkOutcome::Replaced(replaced) => Plan::Replace { link: replaced.link.clone() },
+        StoredLinkOutcome::Changed(link) => Plan::Change { link: link.clone(), write: Uuid::nil() },
     }
 }
 
@@ -171,7 +171,7 @@ fn text(value: &impl serde::Serialize) -> Result<String> {
 }
 
 /// Retries an operation with backoff while the cluster is unavailable.
-async fn patiently<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T>
+async fn retry<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T, E>>,
     E: Into<Error>,
@@ -193,7 +193,7 @@ mod tests {
 
     async fn failing(times: u32, error: impl Fn() -> Error) -> (Result<()>, u32) {
         let mut tried = 0;
-        let done = patiently(|| {
+        let done = retry(|| {
             tried += 1;
             future::ready(if tried <= times { Err(error()) } else { Ok(()) })
         });

@@ -26,14 +26,14 @@ use crate::Tls;
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long to wait for a cluster that is not usable yet, and the pause between two tries.
-const PATIENCE: Duration = Duration::from_secs(80);
+const CONNECT_DEADLINE: Duration = Duration::from_secs(80);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Interval and timeout of keepalives: a hung node accepts connections and answers nothing.
-const PULSE: Duration = Duration::from_secs(1);
+const KEEPALIVE: Duration = Duration::from_secs(1);
 
 /// How soon a healthy node answers, even on a busy machine.
-const SOON: Duration = Duration::from_millis(150);
+const SPECULATIVE_DELAY: Duration = Duration::from_millis(150);
 
 /// The setting of the installation's secret.
 pub(crate) const SECRET: &str = "secret";
@@ -53,7 +53,7 @@ impl Session {
     /// Connects, and migrates the schema. Nodes that start together with this process refuse some
     /// statements at first, until they agree on the schema.
     pub(crate) async fn connect(options: &Options) -> Result<Self> {
-        let (deadline, holder) = (Instant::now() + PATIENCE, Uuid::new_v4());
+        let (deadline, holder) = (Instant::now() + CONNECT_DEADLINE, Uuid::new_v4());
         loop {
             match Box::pin(Self::try_connect(options, holder)).await {
                 Err(Error::Unavailable { cause, .. }) if Instant::now() < deadline => {
@@ -87,12 +87,12 @@ impl Session {
 
     /// Returns the installation's secret: `fresh` if none was stored before.
     pub(crate) async fn secret(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
-        let value = self.keep_first(SECRET, &fresh).await?;
+        let value = self.set_if_absent(SECRET, &fresh).await?;
         value.try_into().map_err(|_| Error::internal("the installation's secret is not 32 bytes"))
     }
 
     /// Stores a setting of the whole installation, unless it is set; returns the stored value.
-    pub(crate) async fn keep_first(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) async fn set_if_absent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
         // The read below settles an unknown outcome.
         let kept = self.statements.add_setting.transact((name, value)).await;
         match self.setting(name).await? {
@@ -111,8 +111,8 @@ async fn open(options: &Options) -> Result<session::Session> {
     let mut builder = SessionBuilder::new()
         .known_nodes(&options.nodes)
         .connection_timeout(CONNECT)
-        .keepalive_interval(PULSE)
-        .keepalive_timeout(PULSE)
+        .keepalive_interval(KEEPALIVE)
+        .keepalive_timeout(KEEPALIVE)
         .default_execution_profile_handle(profile().into_handle())
         .tls_context(options.tls.as_ref().map(Tls::client).transpose()?);
     if let Some(Login { username, password }) = &options.login {
@@ -125,6 +125,7 @@ async fn open(options: &Options) -> Result<session::Session> {
 /// too.
 fn profile() -> ExecutionProfile {
     // One retry only: a cluster that is slow because it is busy must not get each statement three times.
-    let policy = SimpleSpeculativeExecutionPolicy { max_retry_count: 1, retry_interval: SOON };
+    let policy =
+        SimpleSpeculativeExecutionPolicy { max_retry_count: 1, retry_interval: SPECULATIVE_DELAY };
     ExecutionProfile::builder().speculative_execution_policy(Some(Arc::new(policy))).build()
 }

@@ -35,7 +35,7 @@ const TRANSACTION: Duration = Duration::from_secs(2);
 const PAGE: i32 = 500;
 
 /// TTL in seconds of an idempotency key's row: twice as long as the key is valid.
-const ATTEMPT_SECONDS: i64 = 2 * lodge_domain::once::KEPT_SECONDS;
+const IDEMPOTENCY_TTL_SECONDS: i64 = 2 * lodge_domain::idempotency::OUTCOME_KEPT_SECONDS;
 
 macro_rules! statements {
     ($($name:ident: $kind:ident $text:expr;)+) => {
@@ -63,7 +63,7 @@ enum Kind {
     /// A periodic read at QUORUM.
     Poll,
     /// A read at ONE.
-    Anywhere,
+    ReadOne,
     /// A read at SERIAL, which finishes a lightweight transaction in flight.
     Serial,
     /// An idempotent write at QUORUM.
@@ -74,7 +74,7 @@ enum Kind {
 
 statements! {
     find: Find format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
-    find_anywhere: Anywhere format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
+    find_anywhere: ReadOne format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     find_serial: Serial format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     first_page: Read format!("SELECT {COLUMNS} FROM @links");
     page: Read format!("SELECT {COLUMNS} FROM @links WHERE token(short) > token(?)");
@@ -93,12 +93,12 @@ statements! {
     tagged: Read "SELECT id, short FROM @links_by_tag WHERE owner = ? AND tag = ? AND id < ?";
     recall: Serial "SELECT fingerprint, at, plan, outcome FROM @attempts WHERE id = ?";
     propose: Transaction format!("INSERT INTO @attempts (id, fingerprint, at, plan) VALUES (?, ?, ?, ?) \
-        IF NOT EXISTS USING TTL {ATTEMPT_SECONDS}");
-    propose_anew: Transaction format!("UPDATE @attempts USING TTL {ATTEMPT_SECONDS} \
+        IF NOT EXISTS USING TTL {IDEMPOTENCY_TTL_SECONDS}");
+    propose_anew: Transaction format!("UPDATE @attempts USING TTL {IDEMPOTENCY_TTL_SECONDS} \
         SET fingerprint = ?, at = ?, plan = ?, outcome = null WHERE id = ? IF plan = :was_plan");
     put_outcome: Transaction format!("INSERT INTO @attempts (id, fingerprint, at, plan, outcome) VALUES (?, ?, ?, ?, ?) \
-        IF NOT EXISTS USING TTL {ATTEMPT_SECONDS}");
-    keep_outcome: Transaction format!("UPDATE @attempts USING TTL {ATTEMPT_SECONDS} SET outcome = ? WHERE id = ? IF plan = ?");
+        IF NOT EXISTS USING TTL {IDEMPOTENCY_TTL_SECONDS}");
+    keep_outcome: Transaction format!("UPDATE @attempts USING TTL {IDEMPOTENCY_TTL_SECONDS} SET outcome = ? WHERE id = ? IF plan = ?");
     withdraw: Transaction "DELETE FROM @attempts WHERE id = ? IF plan = ?";
     add_hour: Write "INSERT INTO @clicks_by_hour (link, hour, device, incarnation, number, clicks) \
         VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP :at AND TTL :ttl";
@@ -137,7 +137,7 @@ impl Kind {
             Self::Read => (Consistency::Quorum, READ, true),
             Self::Find => (Consistency::Quorum, FIND, true),
             Self::Poll => (Consistency::Quorum, POLL, true),
-            Self::Anywhere => (Consistency::One, ANYWHERE, true),
+            Self::ReadOne => (Consistency::One, ANYWHERE, true),
             Self::Serial => (Consistency::Serial, TRANSACTION, true),
             Self::Write => (Consistency::Quorum, WRITE, true),
             Self::Transaction => (Consistency::Quorum, TRANSACTION, false),

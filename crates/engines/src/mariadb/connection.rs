@@ -10,7 +10,7 @@ use lodge_sql::{Failure, Tx};
 
 use super::{
     options::{Servers, Use},
-    tx::Link,
+    tx::MysqlTx,
 };
 
 /// Runs of a transaction that the server rolls back for a deadlock or a lock timeout.
@@ -29,7 +29,7 @@ const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 pub(super) struct Connection {
     servers: Arc<Servers>,
     of_use: Use,
-    link: Option<Link>,
+    current: Option<MysqlTx>,
     not_before: Option<Instant>,
     pause: Duration,
 }
@@ -37,7 +37,7 @@ pub(super) struct Connection {
 impl Connection {
     /// A connection that is opened when it is first used.
     pub(super) fn new(servers: Arc<Servers>, of_use: Use) -> Self {
-        Self { servers, of_use, link: None, not_before: None, pause: PAUSE_MIN }
+        Self { servers, of_use, current: None, not_before: None, pause: PAUSE_MIN }
     }
 
     /// Runs `work` in a transaction, again if the server rolls it back for a deadlock.
@@ -62,16 +62,16 @@ impl Connection {
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
-        if let Some(mut link) = self.link.take() {
+        if let Some(mut link) = self.current.take() {
             let outcome = work(&mut link);
             if !link.is_lost() {
-                self.link = Some(link);
+                self.current = Some(link);
                 return Ok(outcome?);
             }
         }
         let mut link = self.open()?;
         let outcome = work(&mut link);
-        self.link = Some(link).filter(|link| !link.is_lost());
+        self.current = Some(link).filter(|link| !link.is_lost());
         Ok(outcome?)
     }
 
@@ -81,7 +81,7 @@ impl Connection {
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
         let outcome = self.transaction(SNAPSHOT, work);
-        let is_lost = outcome.is_err() && self.link.is_none();
+        let is_lost = outcome.is_err() && self.current.is_none();
         Ok(if is_lost { self.transaction(SNAPSHOT, work) } else { outcome }?)
     }
 
@@ -95,13 +95,13 @@ impl Connection {
         // If the answer to COMMIT is lost, the outcome is unknown.
         let outcome = work(&mut link).and_then(|done| link.run("COMMIT").map(|()| done));
         if !link.is_lost() && (outcome.is_ok() || link.run("ROLLBACK").is_ok()) {
-            self.link = Some(link);
+            self.current = Some(link);
         }
         outcome
     }
 
-    fn begin(&mut self, begin: &str) -> Result<Link, Failure> {
-        if let Some(mut link) = self.link.take()
+    fn begin(&mut self, begin: &str) -> Result<MysqlTx, Failure> {
+        if let Some(mut link) = self.current.take()
             && link.run(begin).is_ok()
         {
             return Ok(link);
@@ -112,14 +112,14 @@ impl Connection {
         Ok(link)
     }
 
-    fn open(&mut self) -> Result<Link, Failure> {
+    fn open(&mut self) -> Result<MysqlTx, Failure> {
         if self.not_before.is_some_and(|not_before| Instant::now() < not_before) {
             return Err(Error::unavailable("MariaDB could not be reached a moment ago").into());
         }
         match self.servers.connect(self.of_use) {
             Ok(connection) => {
                 (self.not_before, self.pause) = (None, PAUSE_MIN);
-                Ok(Link::new(connection))
+                Ok(MysqlTx::new(connection))
             }
             Err(error) => {
                 self.not_before = Some(Instant::now() + self.pause);

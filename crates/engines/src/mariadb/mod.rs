@@ -18,7 +18,7 @@ use lodge_domain::{
     rides::{GateStore, PassStore},
 };
 use lodge_sql::{
-    App, Database, Failure, KeyTable, Reads, SqlAccounts, SqlGates, SqlIdentities, SqlKeys,
+    App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities, SqlKeys,
     SqlPasses, SqlSessions, Statement, Tx, Value, Workers,
 };
 use uuid::Uuid;
@@ -66,7 +66,7 @@ impl MariaDb {
         let writers = start("mariadb-writer", Use::Write, options.writers)?;
         let readers = start("mariadb-reader", Use::Read, options.readers)?;
         let scanners = start("mariadb-scanner", Use::Read, options.scanners)?;
-        let kept = writers.run(App::Accounts, |connection| connection.write(&kept_feed)).await?;
+        let kept = writers.run(App::Accounts, |connection| connection.write(&feed_id)).await?;
         Ok(Self(Arc::new(Pools { writers, readers, scanners, options, feed: kept })))
     }
 
@@ -113,16 +113,16 @@ impl MariaDb {
 }
 
 impl Database for MariaDb {
-    async fn read<T, W>(&self, app: App, reads: Reads, work: W) -> Result<T>
+    async fn read<T, W>(&self, app: App, reads: ReadKind, work: W) -> Result<T>
     where
         T: Send + 'static,
         W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     {
         let Pools { readers, scanners, .. } = &*self.0;
         match reads {
-            Reads::Few => readers.run(app, move |connection| connection.read(&work)).await,
-            Reads::Many => scanners.run(app, move |connection| connection.read(&work)).await,
-            Reads::Snapshot | Reads::Search => {
+            ReadKind::ByKey => readers.run(app, move |connection| connection.read(&work)).await,
+            ReadKind::Scan => scanners.run(app, move |connection| connection.read(&work)).await,
+            ReadKind::Snapshot | ReadKind::Search => {
                 scanners.run(app, move |connection| connection.snapshot(&work)).await
             }
         }
@@ -145,7 +145,7 @@ const fn text(sql: &'static str) -> Statement {
 }
 
 /// Returns the id of the accounts' change feed, which is drawn at random the first time.
-fn kept_feed(tx: &mut dyn Tx) -> Result<Uuid, Failure> {
+fn feed_id(tx: &mut dyn Tx) -> Result<Uuid, Failure> {
     tx.insert(&KEEP_FEED, &[Value::Bytes(Uuid::new_v4().as_bytes())])?;
     let kept = tx.one(&FEED, &[], |row| row.get(0))?;
     kept.ok_or_else(|| Error::internal("table meta has no accounts_feed").into())

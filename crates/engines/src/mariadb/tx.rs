@@ -11,12 +11,12 @@ const GUARD: &str =
     "INSERT INTO guards (rule, id, uses) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE uses = uses + 1";
 
 /// An open connection.
-pub(super) struct Link {
+pub(super) struct MysqlTx {
     connection: mysql::Conn,
     lost: bool,
 }
 
-impl Link {
+impl MysqlTx {
     pub(super) fn new(connection: mysql::Conn) -> Self {
         Self { connection, lost: false }
     }
@@ -38,7 +38,7 @@ fn noted(lost: &mut bool, error: mysql::Error) -> Failure {
     failure(error)
 }
 
-impl Tx for Link {
+impl Tx for MysqlTx {
     fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<u64, Failure> {
         let done = self.connection.exec_drop(statement.mariadb, parameters(values));
         done.map_err(|error| noted(&mut self.lost, error))?;

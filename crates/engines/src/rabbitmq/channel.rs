@@ -38,18 +38,18 @@ const PREFETCH: u16 = 1_024;
 const PERSISTENT: u8 = 2;
 
 /// An open connection on which the queue is declared.
-pub(super) struct Link {
+pub(super) struct RabbitConnection {
     pub(super) id: Uuid,
     connection: Connection,
     publisher: Channel,
-    looker: Channel,
+    inspector: Channel,
     queue: ShortString,
     /// Whether this connection created the queue.
     pub(super) made_queue: bool,
     is_lost: AtomicBool,
 }
 
-impl Link {
+impl RabbitConnection {
     /// Connects to one node.
     pub(super) async fn open(options: &Options, node: &str) -> Result<Self> {
         in_time(Self::try_open(options, node)).await
@@ -66,11 +66,11 @@ impl Link {
         let (publisher, looker) = channels.await.map_err(Error::unavailable)?;
         let (id, queue) = (Uuid::new_v4(), options.queue.as_str().into());
         let is_lost = AtomicBool::new(false);
-        Ok(Self { id, connection, publisher, looker, queue, made_queue, is_lost })
+        Ok(Self { id, connection, publisher, inspector: looker, queue, made_queue, is_lost })
     }
 
     /// Whether the connection is usable.
-    pub(super) fn is_well(&self) -> bool {
+    pub(super) fn is_usable(&self) -> bool {
         !self.is_lost.load(Ordering::Acquire) && self.connection.status().connected()
     }
 
@@ -91,7 +91,7 @@ impl Link {
                 .await?
                 .await
         };
-        match self.answered(published, "RabbitMQ did not confirm the message in time").await? {
+        match self.with_timeout(published, "RabbitMQ did not confirm the message in time").await? {
             Confirmation::Ack(None) => Ok(()),
             Confirmation::Ack(Some(_)) => Err(Error::unavailable("the queue does not exist")),
             _ => Err(Error::unavailable("the queue refused the message; it may be full")),
@@ -99,7 +99,7 @@ impl Link {
     }
 
     /// Waits for an answer; marks the connection unusable if none arrives in time.
-    async fn answered<T>(
+    async fn with_timeout<T>(
         &self,
         answer: impl Future<Output = lapin::Result<T>>,
         late: &'static str,
@@ -115,8 +115,8 @@ impl Link {
     pub(super) async fn waiting(&self) -> Result<u64> {
         let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
         let declared =
-            self.looker.queue_declare(self.queue.clone(), options, FieldTable::default());
-        let queue = self.answered(declared, LATE).await?;
+            self.inspector.queue_declare(self.queue.clone(), options, FieldTable::default());
+        let queue = self.with_timeout(declared, LATE).await?;
         Ok(u64::from(queue.message_count()))
     }
 

@@ -11,11 +11,11 @@ mod queue;
 
 use std::sync::Arc;
 
-use crate::behind::LinkQueue;
+use crate::write_behind::LinkQueue;
 
 pub use options::Options;
 
-/// Returns the queue that the options name. [`LinkQueue::keep`] makes the first connection.
+/// Returns the queue that the options name. [`LinkQueue::run_background`] makes the first connection.
 pub fn queue(options: Options) -> Arc<dyn LinkQueue> {
     Arc::new(queue::RabbitQueue::new(options))
 }

@@ -16,40 +16,40 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{Options, channel::Link};
-use crate::behind::{Batch, LinkQueue, Receipt, Received};
+use super::{Options, channel::RabbitConnection};
+use crate::write_behind::{Batch, LinkQueue, Receipt, Received};
 
-/// Messages that may await a confirm. Further ones wait, and are refused after [`PATIENCE`].
+/// Messages that may await a confirm. Further ones wait, and are refused after [`WINDOW_TIMEOUT`].
 const WINDOW: usize = 4_096;
-const PATIENCE: Duration = Duration::from_secs(1);
+const WINDOW_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Links in one batch.
 const BATCH_MAX: usize = 256;
 
 /// How often the connection is checked when no event arrives.
-const EVERY: Duration = Duration::from_secs(1);
+const CHECK_PERIOD: Duration = Duration::from_secs(1);
 
 /// Pause before another node is tried.
-const SOON: Duration = Duration::from_millis(100);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A queue of links over a connection that is replaced when it breaks.
 pub(super) struct RabbitQueue {
     options: Options,
-    link: RwLock<Option<Arc<Link>>>,
+    link: RwLock<Option<Arc<RabbitConnection>>>,
     window: Semaphore,
-    receiving: Mutex<Option<Receiving>>,
+    receiving: Mutex<Option<QueueConsumer>>,
     /// Notified when the connection is lost.
     trouble: Notify,
 }
 
 /// A worker's consumer.
-struct Receiving {
-    link: Arc<Link>,
+struct QueueConsumer {
+    link: Arc<RabbitConnection>,
     channel: Channel,
     consumer: Consumer,
     /// Delivery numbers dead-lettered since the last acknowledgement: to acknowledge one of them would
     /// close the channel.
-    buried: Vec<u64>,
+    dead_lettered: Vec<u64>,
 }
 
 impl RabbitQueue {
@@ -63,8 +63,8 @@ impl RabbitQueue {
         }
     }
 
-    fn link(&self) -> Result<Arc<Link>> {
-        let link = self.link.read().clone().filter(|link| link.is_well());
+    fn link(&self) -> Result<Arc<RabbitConnection>> {
+        let link = self.link.read().clone().filter(|link| link.is_usable());
         link.ok_or_else(|| {
             self.trouble.notify_one();
             Error::unavailable("no connection to RabbitMQ")
@@ -75,7 +75,7 @@ impl RabbitQueue {
     async fn connect(&self, turn: &mut usize) {
         for _ in 0..self.options.nodes.len() {
             let node = &self.options.nodes[*turn % self.options.nodes.len()];
-            match Link::open(&self.options, node).await {
+            match RabbitConnection::open(&self.options, node).await {
                 Ok(link) => {
                     tracing::info!(node, "RabbitMQ reached");
                     *self.link.write() = Some(Arc::new(link));
@@ -90,10 +90,10 @@ impl RabbitQueue {
     }
 }
 
-impl Receiving {
-    async fn begin(link: Arc<Link>) -> Result<Self> {
+impl QueueConsumer {
+    async fn begin(link: Arc<RabbitConnection>) -> Result<Self> {
         let (channel, consumer) = link.consume().await?;
-        Ok(Self { link, channel, consumer, buried: Vec::new() })
+        Ok(Self { link, channel, consumer, dead_lettered: Vec::new() })
     }
 
     /// Waits for a message, then returns the messages that have arrived.
@@ -121,23 +121,23 @@ impl Receiving {
             Err(error) => {
                 tracing::error!(%error, "a message that cannot be parsed is dead-lettered");
                 metrics::counter!("lodge_links_dead_letters_total").increment(1);
-                self.bury(message.delivery_tag).await?;
+                self.dead_letter(message.delivery_tag).await?;
                 Ok(None)
             }
         }
     }
 
-    async fn bury(&mut self, number: u64) -> Result<()> {
-        self.buried.push(number);
+    async fn dead_letter(&mut self, number: u64) -> Result<()> {
+        self.dead_lettered.push(number);
         let bury = BasicNackOptions { requeue: false, multiple: false };
         self.channel.basic_nack(number, bury).await.map_err(Error::unavailable)
     }
 
     /// Acknowledges a batch, except its dead-lettered links.
-    async fn take_off(&mut self, batch: &Batch) -> Result<()> {
+    async fn acknowledge(&mut self, batch: &Batch) -> Result<()> {
         let numbers = batch.0.iter().map(|received| received.receipt.number);
-        let last = numbers.filter(|number| !self.buried.contains(number)).max();
-        self.buried.clear();
+        let last = numbers.filter(|number| !self.dead_lettered.contains(number)).max();
+        self.dead_lettered.clear();
         let Some(last) = last else { return Ok(()) };
         let all_until = BasicAckOptions { multiple: true };
         self.channel.basic_ack(last, all_until).await.map_err(Error::unavailable)
@@ -152,7 +152,7 @@ impl LinkQueue for RabbitQueue {
 
     async fn publish(&self, link: &ShortLink) -> Result<()> {
         let message = serde_json::to_vec(link).map_err(Error::internal)?;
-        let _place = timeout(PATIENCE, self.window.acquire())
+        let _place = timeout(WINDOW_TIMEOUT, self.window.acquire())
             .await
             .map_err(|_| Error::unavailable("too many messages wait for confirms"))?
             .map_err(Error::internal)?;
@@ -169,27 +169,27 @@ impl LinkQueue for RabbitQueue {
         let mut current = match receiving.take().filter(|current| Arc::ptr_eq(&current.link, &link))
         {
             Some(current) => current,
-            None => Receiving::begin(link).await?,
+            None => QueueConsumer::begin(link).await?,
         };
         let batch = current.next().await?;
         *receiving = Some(current);
         Ok(batch)
     }
 
-    async fn stored(&self, batch: Batch) -> Result<()> {
+    async fn acknowledge(&self, batch: Batch) -> Result<()> {
         let Some(last) = batch.0.last() else { return Ok(()) };
         let mut receiving = self.receiving.lock().await;
         match current(receiving.as_mut(), last.receipt) {
-            Some(current) => current.take_off(&batch).await,
+            Some(current) => current.acknowledge(&batch).await,
             // They are redelivered; storing them again changes nothing.
             None => Ok(()),
         }
     }
 
-    async fn bury(&self, receipt: Receipt) -> Result<()> {
+    async fn dead_letter(&self, receipt: Receipt) -> Result<()> {
         let mut receiving = self.receiving.lock().await;
         match current(receiving.as_mut(), receipt) {
-            Some(current) => current.bury(receipt.number).await,
+            Some(current) => current.dead_letter(receipt.number).await,
             None => Ok(()),
         }
     }
@@ -198,19 +198,19 @@ impl LinkQueue for RabbitQueue {
         self.link()?.waiting().await
     }
 
-    async fn keep(&self) {
+    async fn run_background(&self) {
         let mut turn = 0;
         loop {
-            if self.link.read().as_ref().is_none_or(|link| !link.is_well()) {
+            if self.link.read().as_ref().is_none_or(|link| !link.is_usable()) {
                 self.connect(&mut turn).await;
             }
-            let _ = timeout(EVERY, self.trouble.notified()).await;
-            sleep(SOON).await;
+            let _ = timeout(CHECK_PERIOD, self.trouble.notified()).await;
+            sleep(RECONNECT_PAUSE).await;
         }
     }
 }
 
 /// The consumer that a receipt is from, if it is still open.
-fn current(receiving: Option<&mut Receiving>, receipt: Receipt) -> Option<&mut Receiving> {
+fn current(receiving: Option<&mut QueueConsumer>, receipt: Receipt) -> Option<&mut QueueConsumer> {
     receiving.filter(|current| current.link.id == receipt.connection)
 }

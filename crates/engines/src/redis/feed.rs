@@ -22,9 +22,9 @@ pub(super) struct RedisFeed {
 #[async_trait]
 impl ChangeFeed for RedisFeed {
     async fn changed(&self) -> Result<Vec<Short>> {
-        let asked = self.shards.ask();
+        let asked = self.shards.begin_feed_read();
         let changed = self.feed.changed().await?;
-        self.shards.hear(&asked, &changed).await;
+        self.shards.apply_changes(&asked, &changed).await;
         Ok(changed)
     }
 
@@ -32,15 +32,15 @@ impl ChangeFeed for RedisFeed {
         self.feed.changed_since(since).await
     }
 
-    async fn nudged(&self) {
+    async fn wakeup(&self) {
         tokio::select! {
-            () = self.shards.nudge.notified() => {}
-            () = self.feed.nudged() => {}
+            () = self.shards.wakeup.notified() => {}
+            () = self.feed.wakeup() => {}
         }
     }
 
-    async fn keep(&self) {
-        let shards = self.shards.shards.iter().map(|shard| shard.keep(&*self.feed));
-        tokio::join!(self.feed.keep(), join_all(shards));
+    async fn run_background(&self) {
+        let shards = self.shards.shards.iter().map(|shard| shard.follow_master(&*self.feed));
+        tokio::join!(self.feed.run_background(), join_all(shards));
     }
 }

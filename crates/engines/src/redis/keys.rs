@@ -7,14 +7,14 @@ use uuid::Uuid;
 pub(super) struct Keys {
     prefix: String,
     /// This process's latest heartbeat.
-    pub(super) pulse: String,
+    pub(super) heartbeat: String,
     /// Shared by all processes: the time up to which the change feed is applied, in milliseconds since 1970.
-    pub(super) heard: String,
+    pub(super) feed_applied_until: String,
     /// The run id of the server that is known to have lost no pending write. A server that was restarted
     /// or promoted has another.
-    pub(super) whole: String,
+    pub(super) complete: String,
     /// The shorts of pending writes, by the time at which they were added.
-    pub(super) held_at: String,
+    pub(super) pending_since: String,
     /// The workers, by the time of their last heartbeat.
     pub(super) workers: String,
 }
@@ -23,10 +23,10 @@ impl Keys {
     pub(super) fn new(prefix: &str) -> Self {
         let key = |name: &str| format!("{prefix}{name}");
         Self {
-            pulse: key(&format!("pulse:{}", Uuid::new_v4())),
-            heard: key("heard"),
-            whole: key("whole"),
-            held_at: key("held-at"),
+            heartbeat: key(&format!("heartbeat:{}", Uuid::new_v4())),
+            feed_applied_until: key("heard"),
+            complete: key("whole"),
+            pending_since: key("held-at"),
             workers: key("workers"),
             prefix: prefix.to_owned(),
         }
@@ -40,7 +40,7 @@ impl Keys {
         format!("{}lease:{}", self.prefix, short.as_str())
     }
 
-    pub(super) fn held(&self, short: &Short) -> String {
+    pub(super) fn pending(&self, short: &Short) -> String {
         format!("{}held:{}", self.prefix, short.as_str())
     }
 

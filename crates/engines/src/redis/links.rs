@@ -5,14 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt, Done, Result,
+    IdempotencyKey, Idempotent, Result,
     links::{
-        Candidate, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
-        Replaced, Short, TakenClick,
+        Candidate, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Refusal, Replaced, Short,
+        StoredLinkOutcome, TakenClick,
     },
 };
 
-use super::{shard::Found, shards::Shards};
+use super::{shard::Lookup, shards::Shards};
 
 /// A store with copies of its links in Redis. A write drops the copy; the next read fills it again.
 pub(super) struct RedisLinks {
@@ -28,25 +28,32 @@ impl RedisLinks {
 
 #[async_trait]
 impl LinkStore for RedisLinks {
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
-        self.store.recall(attempt).await
+    async fn stored_outcome(
+        &self,
+        idempotency: &IdempotencyKey,
+    ) -> Result<Option<StoredLinkOutcome>> {
+        self.store.stored_outcome(idempotency).await
     }
 
     async fn claim(
         &self,
         candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Claim>>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Vec<Claim>>> {
         let shorts = candidates.iter().flatten().flat_map(Candidate::shorts).cloned().collect();
-        let claimed = self.store.claim(candidates, reserved, attempt).await;
+        let claimed = self.store.claim(candidates, reserved, idempotency).await;
         self.shards.forget(shorts, false).await;
         claimed
     }
 
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+    async fn replace(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Replaced>> {
         let short = link.short.clone();
-        let replaced = self.store.replace(link, attempt).await;
+        let replaced = self.store.replace(link, idempotency).await;
         self.shards.forget(vec![short], false).await;
         replaced
     }
@@ -54,14 +61,14 @@ impl LinkStore for RedisLinks {
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         let shard = self.shards.of(short);
         let lease = match shard.find(short).await {
-            Found::Copy(copy) => match decoded(&copy, short) {
+            Lookup::Copy(copy) => match decoded(&copy, short) {
                 Some(link) => {
                     metrics::counter!("lodge_redis_hits_total").increment(1);
                     return Ok(Some(link));
                 }
                 None => None,
             },
-            Found::Nothing(lease) => lease,
+            Lookup::Miss(lease) => lease,
         };
         metrics::counter!("lodge_redis_misses_total").increment(1);
         let found = self.store.find(short).await?;
@@ -77,9 +84,13 @@ impl LinkStore for RedisLinks {
         Some(self)
     }
 
-    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+    async fn change(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Option<Idempotent<Link>>> {
         let short = link.short.clone();
-        let changed = self.store.change(link, attempt).await;
+        let changed = self.store.change(link, idempotency).await;
         self.shards.forget(vec![short], true).await;
         changed
     }
@@ -101,13 +112,13 @@ impl LinkStore for RedisLinks {
 impl LinkCopies for RedisLinks {
     async fn find_copy(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.shards.of(short).find(short).await {
-            Found::Copy(copy) => Ok(decoded(&copy, short)),
-            Found::Nothing(_) => Ok(None),
+            Lookup::Copy(copy) => Ok(decoded(&copy, short)),
+            Lookup::Miss(_) => Ok(None),
         }
     }
 
     async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let remembered = self.shards.of(short).remembered(short).await;
+        let remembered = self.shards.of(short).find_stale(short).await;
         match remembered.and_then(|copy| decoded(&copy, short)) {
             Some(link) => Ok(Some(link)),
             None => self.store.find_stale(short).await,

@@ -12,7 +12,7 @@ use tokio::{sync::Mutex, time::timeout};
 use super::node::Node;
 
 /// How long a write may wait for the writes before it.
-const PATIENCE: Duration = Duration::from_millis(500);
+const WRITE_WAIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A master, and whether every change that this process knows of has been applied to it.
 pub(super) struct Master {
@@ -23,21 +23,21 @@ pub(super) struct Master {
     writers: Vec<(Mutex<()>, Node)>,
     turn: AtomicUsize,
     /// Increases when the master may have missed a change.
-    owed: AtomicU64,
+    required: AtomicU64,
     /// The value of `owed` when the master last got all changes that it may have missed.
-    told: AtomicU64,
+    applied: AtomicU64,
 }
 
 impl Master {
     pub(super) fn new(node: Node, run_id: String, writers: Vec<Node>) -> Self {
         let writers = writers.into_iter().map(|node| (Mutex::default(), node)).collect();
-        let (turn, owed, told) = (AtomicUsize::new(0), AtomicU64::new(1), AtomicU64::new(0));
-        Self { node, run_id, writers, turn, owed, told }
+        let (turn, required, applied) = (AtomicUsize::new(0), AtomicU64::new(1), AtomicU64::new(0));
+        Self { node, run_id, writers, turn, required, applied }
     }
 
     /// Whether all of its connections are usable.
-    pub(super) fn is_well(&self) -> bool {
-        self.node.is_well() && self.writers.iter().all(|(_, node)| node.is_well())
+    pub(super) fn is_usable(&self) -> bool {
+        self.node.is_usable() && self.writers.iter().all(|(_, node)| node.is_usable())
     }
 
     /// Runs a write, then waits at most `wait_ms` milliseconds for a replica to acknowledge it.
@@ -50,49 +50,49 @@ impl Master {
         let Some((turns, node)) = self.writers.get(turn % self.writers.len().max(1)) else {
             return Err((redis::ErrorKind::Client, "no connection for writes is configured").into());
         };
-        let _turn = timeout(PATIENCE, turns.lock()).await.map_err(|_| {
+        let _turn = timeout(WRITE_WAIT_TIMEOUT, turns.lock()).await.map_err(|_| {
             RedisError::from((redis::ErrorKind::Client, "too many writes wait for a replica"))
         })?;
-        let answer = node.run(script).await?;
-        let replicas: u64 = node.ask(redis::cmd("WAIT").arg(1).arg(wait_ms)).await?;
+        let answer = node.run_script(script).await?;
+        let replicas: u64 = node.run_command(redis::cmd("WAIT").arg(1).arg(wait_ms)).await?;
         if replicas == 0 {
             return Err((redis::ErrorKind::Client, "no replica confirmed the write in time").into());
         }
         Ok(answer)
     }
 
-    pub(super) fn is_told(&self) -> bool {
-        self.owed().is_none()
+    pub(super) fn is_up_to_date(&self) -> bool {
+        self.missing().is_none()
     }
 
     /// The value to pass to [`Self::caught_up`] once the master has got all changes; `None` if it has.
-    pub(super) fn owed(&self) -> Option<u64> {
-        let owed = self.owed.load(Ordering::Acquire);
-        (self.told.load(Ordering::Acquire) != owed).then_some(owed)
+    pub(super) fn missing(&self) -> Option<u64> {
+        let owed = self.required.load(Ordering::Acquire);
+        (self.applied.load(Ordering::Acquire) != owed).then_some(owed)
     }
 
     /// Records that the master has got all changes up to `owed`.
     pub(super) fn caught_up(&self, owed: u64) {
-        self.told.store(owed, Ordering::Release);
+        self.applied.store(owed, Ordering::Release);
     }
 
-    pub(super) fn debt(&self) -> Debt<'_> {
-        Debt(self)
+    pub(super) fn begin_change(&self) -> PendingChange<'_> {
+        PendingChange(self)
     }
 }
 
-/// A change that is being applied to the master. If this is dropped before [`Self::pay`], for any reason,
+/// A change that is being applied to the master. If this is dropped before [`Self::applied`], for any reason,
 /// the master's answers are invalid until it has caught up.
-pub(super) struct Debt<'a>(&'a Master);
+pub(super) struct PendingChange<'a>(&'a Master);
 
-impl Debt<'_> {
-    pub(super) fn pay(self) {
+impl PendingChange<'_> {
+    pub(super) fn applied(self) {
         mem::forget(self);
     }
 }
 
-impl Drop for Debt<'_> {
+impl Drop for PendingChange<'_> {
     fn drop(&mut self) {
-        self.0.owed.fetch_add(1, Ordering::AcqRel);
+        self.0.required.fetch_add(1, Ordering::AcqRel);
     }
 }

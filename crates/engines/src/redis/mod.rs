@@ -14,22 +14,22 @@
 //!   new to a process, or may have missed a change, first gets all changes since that time; its answers
 //!   are invalid until then.
 //!
-//! Keys, each after the prefix: `link:SHORT` (a copy), `lease:SHORT`, `pulse:PROCESS` (the heartbeat),
+//! Keys, each after the prefix: `link:SHORT` (a copy), `lease:SHORT`, `heartbeat:PROCESS` (the heartbeat),
 //! `heard`.
 
 mod feed;
-mod held;
 mod keys;
 mod links;
 mod master;
 mod node;
 mod options;
+mod own_writes;
+mod pending;
 mod scripts;
 mod sentinels;
 mod shard;
 mod shards;
 mod watch;
-mod written;
 
 use std::sync::Arc;
 
@@ -41,11 +41,11 @@ use tokio::sync::Notify;
 
 pub use options::{Login, Options};
 
-use crate::behind::HeldLinks;
+use crate::write_behind::PendingWrites;
 
 use self::{
-    feed::RedisFeed, held::RedisHeld, links::RedisLinks, sentinels::Sentinels, shard::Shard,
-    shards::Shards,
+    feed::RedisFeed, links::RedisLinks, pending::RedisPendingWrites, sentinels::Sentinels,
+    shard::Shard, shards::Shards,
 };
 
 /// The Redis masters and replicas that the sentinels report.
@@ -68,11 +68,11 @@ impl Redis {
             Shard::new(name.clone(), options, sentinels, Arc::clone(&nudge))
         };
         let shards = options.masters.iter().map(shard).collect();
-        Ok(Self(Arc::new(Shards { shards, nudge })))
+        Ok(Self(Arc::new(Shards { shards, wakeup: nudge })))
     }
 
     /// Puts the cache in front of a store and its change feed.
-    pub fn before(
+    pub fn in_front_of(
         &self,
         (store, feed): (Arc<dyn LinkStore>, Arc<dyn ChangeFeed>),
     ) -> (Arc<dyn LinkStore>, Arc<dyn ChangeFeed>) {
@@ -82,8 +82,8 @@ impl Redis {
     }
 
     /// The links that are acknowledged and stored later.
-    pub fn held(&self) -> Arc<dyn HeldLinks> {
-        Arc::new(RedisHeld(Arc::clone(&self.0)))
+    pub fn pending_writes(&self) -> Arc<dyn PendingWrites> {
+        Arc::new(RedisPendingWrites(Arc::clone(&self.0)))
     }
 
     /// Returns a line for each master name: its address and the number of usable replicas, as the

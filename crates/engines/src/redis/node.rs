@@ -69,54 +69,57 @@ impl Node {
     }
 
     /// Subscribes to the changes that other processes publish.
-    pub(super) async fn listen(&self, prefix: &str) -> RedisResult<()> {
+    pub(super) async fn subscribe(&self, prefix: &str) -> RedisResult<()> {
         self.connection.clone().subscribe(channel(prefix)).await
     }
 
     /// Whether the server itself says that it is a master.
     pub(super) async fn is_master(&self) -> RedisResult<bool> {
-        let role: Vec<redis::Value> = self.ask(&redis::cmd("ROLE")).await?;
+        let role: Vec<redis::Value> = self.run_command(&redis::cmd("ROLE")).await?;
         let first = role.into_iter().next().map(String::from_redis_value).transpose()?;
         Ok(first.as_deref() == Some("master"))
     }
 
     /// The server's run id, which a restart changes.
     pub(super) async fn run_id(&self) -> RedisResult<String> {
-        let info: redis::InfoDict = self.ask(redis::cmd("INFO").arg("server")).await?;
+        let info: redis::InfoDict = self.run_command(redis::cmd("INFO").arg("server")).await?;
         let missing = || (redis::ErrorKind::UnexpectedReturnType, "INFO has no run_id").into();
         info.get("run_id").ok_or_else(missing)
     }
 
     /// Whether the connection is usable.
-    pub(super) fn is_well(&self) -> bool {
+    pub(super) fn is_usable(&self) -> bool {
         !self.is_lost.load(Ordering::Acquire)
     }
 
     /// Runs one command.
-    pub(super) async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> RedisResult<T> {
+    pub(super) async fn run_command<T: FromRedisValue>(
+        &self,
+        command: &redis::Cmd,
+    ) -> RedisResult<T> {
         let answer = command.query_async(&mut self.connection.clone()).await;
-        self.judged(answer)
+        self.check_result(answer)
     }
 
     /// Runs several commands in order.
-    pub(super) async fn ask_all<T: FromRedisValue>(
+    pub(super) async fn run_pipeline<T: FromRedisValue>(
         &self,
         pipe: &redis::Pipeline,
     ) -> RedisResult<T> {
         let answer = pipe.query_async(&mut self.connection.clone()).await;
-        self.judged(answer)
+        self.check_result(answer)
     }
 
     /// Runs a script.
-    pub(super) async fn run<T: FromRedisValue>(
+    pub(super) async fn run_script<T: FromRedisValue>(
         &self,
         script: &redis::ScriptInvocation<'_>,
     ) -> RedisResult<T> {
         let answer = script.invoke_async(&mut self.connection.clone()).await;
-        self.judged(answer)
+        self.check_result(answer)
     }
 
-    fn judged<T>(&self, answer: RedisResult<T>) -> RedisResult<T> {
+    fn check_result<T>(&self, answer: RedisResult<T>) -> RedisResult<T> {
         match &answer {
             Ok(_) => self.late_since.store(0, Ordering::Relaxed),
             Err(error) if error.is_timeout() => {

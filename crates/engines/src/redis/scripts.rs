@@ -8,10 +8,10 @@ use redis::Script;
 pub(super) static LEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local copy = redis.call('GET', KEYS[1])
-         local pulse = redis.call('GET', KEYS[3])
-         if copy then return {pulse, copy, 0} end
+         local heartbeat = redis.call('GET', KEYS[3])
+         if copy then return {heartbeat, copy, 0} end
          local granted = redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2])
-         return {pulse, false, granted and 1 or 0}",
+         return {heartbeat, false, granted and 1 or 0}",
     )
 });
 
@@ -29,7 +29,7 @@ pub(super) static FILL: LazyLock<Script> = LazyLock::new(|| {
 
 /// Adds a pending write, unless a newer one is pending or was stored recently, which is returned. The
 /// same link is written again, so that `WAIT` afterwards covers this write.
-pub(super) static HOLD: LazyLock<Script> = LazyLock::new(|| {
+pub(super) static ADD_PENDING: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local is = redis.call('HMGET', KEYS[1], 'at', 'target', 'link')
          local at, new = tonumber(is[1] or '-1'), tonumber(ARGV[2])
@@ -55,7 +55,7 @@ pub(super) static LOST_SINCE: LazyLock<Script> = LazyLock::new(|| {
 
 /// Marks this run of the server complete, if `lost:RUN-ID` still exists: a further loss would have
 /// removed that key, too.
-pub(super) static VOUCH: LazyLock<Script> = LazyLock::new(|| {
+pub(super) static MARK_COMPLETE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "if redis.call('DEL', KEYS[2]) == 0 then return 0 end
          redis.call('SET', KEYS[1], ARGV[1])
@@ -65,7 +65,7 @@ pub(super) static VOUCH: LazyLock<Script> = LazyLock::new(|| {
 
 /// Marks a pending write stored, unless it is newer than the stored link. The stored link is remembered
 /// for a while, so that a delayed older write is not added over it.
-pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
+pub(super) static REMOVE_STORED: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local is = redis.call('HMGET', KEYS[1], 'at', 'target')
          local at, stored = tonumber(is[1] or '-1'), tonumber(ARGV[2])

@@ -10,7 +10,7 @@ use tokio::{sync::Notify, time::timeout};
 use super::options::{Address, Options, SENTINEL, connection};
 
 /// Timeout of one query to one sentinel, with connecting.
-const PATIENCE: Duration = Duration::from_millis(600);
+const QUERY_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// A master and its replicas, as a sentinel reports them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Sentinels {
     pub(super) async fn locate(&mut self, name: &str) -> RedisResult<Located> {
         let mut last = None;
         for _ in 0..self.addresses.len() {
-            match timeout(PATIENCE, self.ask_current(name)).await {
+            match timeout(QUERY_TIMEOUT, self.query_current(name)).await {
                 Ok(Ok(located)) => return Ok(located),
                 Ok(Err(error)) => last = Some(error),
                 Err(_) => {}
@@ -54,7 +54,7 @@ impl Sentinels {
         Err(last.unwrap_or_else(|| no_answer("no sentinel answers")))
     }
 
-    async fn ask_current(&mut self, name: &str) -> RedisResult<Located> {
+    async fn query_current(&mut self, name: &str) -> RedisResult<Located> {
         let mut connection = match &self.current {
             Some(connection) => connection.clone(),
             None => self.current.insert(self.dial().await?).clone(),

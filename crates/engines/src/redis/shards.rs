@@ -7,12 +7,12 @@ use lodge_domain::links::Short;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
-use super::shard::{Asked, Shard};
+use super::shard::{FeedRead, Shard};
 
 /// Every master with its replicas.
 pub(super) struct Shards {
     pub(super) shards: Vec<Shard>,
-    pub(super) nudge: Arc<Notify>,
+    pub(super) wakeup: Arc<Notify>,
 }
 
 impl Shards {
@@ -53,13 +53,15 @@ impl Shards {
         join_all(shares.map(async |(shard, share)| shard.forget(&share, tell).await)).await;
     }
 
-    pub(super) fn ask(&self) -> Vec<Asked> {
-        self.shards.iter().map(Shard::ask).collect()
+    pub(super) fn begin_feed_read(&self) -> Vec<FeedRead> {
+        self.shards.iter().map(Shard::begin_feed_read).collect()
     }
 
-    pub(super) async fn hear(&self, asked: &[Asked], changed: &[Short]) {
+    pub(super) async fn apply_changes(&self, asked: &[FeedRead], changed: &[Short]) {
         let shares = self.shards.iter().zip(asked).zip(self.split(changed.iter().cloned()));
-        join_all(shares.map(async |((shard, asked), share)| shard.hear(*asked, &share).await))
-            .await;
+        join_all(
+            shares.map(async |((shard, asked), share)| shard.apply_changes(*asked, &share).await),
+        )
+        .await;
     }
 }

@@ -17,16 +17,16 @@ use super::{
 };
 
 /// How often the sentinels are queried when no event arrives.
-const EVERY: Duration = Duration::from_secs(1);
+const QUERY_PERIOD: Duration = Duration::from_secs(1);
 
 /// Minimum pause between two queries.
-const SOON: Duration = Duration::from_millis(50);
+const QUERY_PAUSE_MIN: Duration = Duration::from_millis(50);
 
 impl Shard {
     /// Follows the master that the sentinels report, for as long as it is polled.
-    pub(super) async fn keep(&self, feed: &dyn ChangeFeed) {
+    pub(super) async fn follow_master(&self, feed: &dyn ChangeFeed) {
         let (options, addresses) = (Arc::clone(&self.options), Arc::clone(&self.sentinels));
-        let mut sentinels = Sentinels::new(options, addresses, Arc::clone(&self.trouble));
+        let mut sentinels = Sentinels::new(options, addresses, Arc::clone(&self.server_lost));
         loop {
             match sentinels.locate(&self.name).await {
                 Ok(located) => self.connect(located).await,
@@ -35,8 +35,8 @@ impl Shard {
                 }
             }
             self.catch_up(feed).await;
-            let _ = timeout(EVERY, self.trouble.notified()).await;
-            sleep(SOON).await;
+            let _ = timeout(QUERY_PERIOD, self.server_lost.notified()).await;
+            sleep(QUERY_PAUSE_MIN).await;
         }
     }
 
@@ -44,13 +44,13 @@ impl Shard {
     async fn connect(&self, located: Located) {
         let is = self.servers.read().clone();
         let kept =
-            is.master.filter(|master| master.is_well() && master.node.address == located.master);
+            is.master.filter(|master| master.is_usable() && master.node.address == located.master);
         let master = match kept {
             Some(master) => Some(master),
             None => self.dial_master(located.master).await.map(Arc::new),
         };
         let replicas = located.replicas.into_iter().map(|address| {
-            let kept = is.replicas.iter().find(|node| node.is_well() && node.address == address);
+            let kept = is.replicas.iter().find(|node| node.is_usable() && node.address == address);
             let kept = kept.cloned();
             async move {
                 match kept {
@@ -70,7 +70,7 @@ impl Shard {
             if !node.is_master().await? {
                 return Ok(None);
             }
-            node.listen(&self.options.prefix).await?;
+            node.subscribe(&self.options.prefix).await?;
             RedisResult::Ok(Some(node.run_id().await?))
         };
         match ready.await {
@@ -89,7 +89,7 @@ impl Shard {
     }
 
     async fn dial(&self, address: Address) -> Option<Node> {
-        let (trouble, nudge) = (Arc::clone(&self.trouble), Arc::clone(&self.nudge));
+        let (trouble, nudge) = (Arc::clone(&self.server_lost), Arc::clone(&self.wakeup));
         match Node::dial(&self.options, address.clone(), trouble, nudge).await {
             Ok(node) => Some(node),
             Err(error) => {
@@ -103,10 +103,11 @@ impl Shard {
     /// data says (`heard`).
     async fn catch_up(&self, feed: &dyn ChangeFeed) {
         let Some(master) = self.servers.read().master.clone() else { return };
-        let Some(owed) = master.owed() else { return };
+        let Some(owed) = master.missing() else { return };
         let caught_up = async {
-            let heard = redis::cmd("GET").arg(&self.keys.heard).clone();
-            let heard: Option<i64> = master.node.ask(&heard).await.map_err(Error::unavailable)?;
+            let heard = redis::cmd("GET").arg(&self.keys.feed_applied_until).clone();
+            let heard: Option<i64> =
+                master.node.run_command(&heard).await.map_err(Error::unavailable)?;
             // Without that time no process has cached a copy here.
             let Some(heard) = heard.and_then(|heard| Timestamp::from_millisecond(heard).ok())
             else {
@@ -118,7 +119,7 @@ impl Shard {
         match caught_up.await {
             Ok(()) => {
                 // Its replicas may not have these changes yet.
-                self.doubt();
+                self.invalidate();
                 master.caught_up(owed);
             }
             Err(error) => tracing::debug!(%error, "missed changes could not be applied to Redis"),

@@ -9,7 +9,7 @@ use lapin::{
     types::FieldTable,
 };
 use lodge_contract::{
-    Fixture, Watched,
+    Fixture, SpyLinkStore,
     samples::{at, fresh, link, target},
 };
 use lodge_domain::{
@@ -17,16 +17,16 @@ use lodge_domain::{
     links::{Link, LinkStore, Short},
 };
 use lodge_engines::{
-    behind::{Drain, Held, WriteBehind},
     rabbitmq,
+    write_behind::{DrainWorker, PendingWrite, WriteBehind},
 };
 use lodge_testbed::Kind;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::{
+    answer_proxy::AnswerProxy,
     cassandra::{connect, fixture},
-    muffled::Muffled,
     redis::{redis, within, within_a_second},
     testbed::{flush, layout, nodes},
 };
@@ -48,14 +48,14 @@ impl Process {
     async fn with(name: &str, rabbit: rabbitmq::Options) -> Self {
         let (store, feed) = connect(KEYSPACE).await.links();
         let redis = redis(name);
-        let (store, feed) = redis.before((store, feed));
-        let (held, queue) = (redis.held(), rabbitmq::queue(rabbit));
-        let links = WriteBehind { store, held, queue, clock: Arc::new(SystemClock) };
+        let (store, feed) = redis.in_front_of((store, feed));
+        let (held, queue) = (redis.pending_writes(), rabbitmq::queue(rabbit));
+        let links = WriteBehind { store, pending: held, queue, clock: Arc::new(SystemClock) };
         let (mut tasks, kept) = (JoinSet::new(), links.clone());
-        tasks.spawn(async move { feed.keep().await });
-        tasks.spawn(async move { kept.keep().await });
+        tasks.spawn(async move { feed.run_background().await });
+        tasks.spawn(async move { kept.run_background().await });
         let process = Self { links, tasks };
-        let is_whole = async || matches!(process.links.held.lost_since().await, Ok(None));
+        let is_whole = async || matches!(process.links.pending.lost_since().await, Ok(None));
         within(Duration::from_secs(30), is_whole).await;
         process
     }
@@ -66,7 +66,8 @@ impl Process {
     }
 
     fn drain_into(&mut self, store: Arc<dyn LinkStore>) {
-        let drain = Drain::new(WriteBehind { store, ..self.links.clone() }, Uuid::new_v4(), 16);
+        let drain =
+            DrainWorker::new(WriteBehind { store, ..self.links.clone() }, Uuid::new_v4(), 16);
         self.tasks.spawn(async move { drain.run().await });
     }
 }
@@ -107,7 +108,7 @@ async fn stored(process: &Process, link: &Link) -> bool {
 }
 
 async fn is_let_go_of(process: &Process, short: &Short) -> bool {
-    matches!(process.links.held.find(short).await.unwrap(), Held::Stored(_))
+    matches!(process.links.pending.find(short).await.unwrap(), PendingWrite::Stored(_))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -148,7 +149,7 @@ async fn the_newest_pending_link_is_found_and_stored() {
 async fn an_older_pending_link_does_not_hide_a_newer_stored_one() {
     let process = Process::start(&fresh_name()).await;
     let old = Link { changed_at: at(10), ..link(&fresh("hidden")) };
-    process.links.held.hold(&old).await.unwrap();
+    process.links.pending.add(&old).await.unwrap();
     assert_eq!(process.links.find(&old.short).await.unwrap().unwrap().target, old.target);
     let new = Link { changed_at: at(20), target: target("https://new.example/"), ..old.clone() };
     process.links.store.replace(new.clone(), None).await.unwrap();
@@ -190,11 +191,11 @@ async fn pending_links_are_complete_again_once_the_lost_ones_are_stored_even_whi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_that_the_queue_does_not_confirm_is_stored_before_it_is_acknowledged() {
     let name = fresh_name();
-    let muffled = Muffled::before(layout(&[Kind::Rabbitmq]).addresses(Kind::Rabbitmq)[0]).await;
+    let muffled = AnswerProxy::before(layout(&[Kind::Rabbitmq]).addresses(Kind::Rabbitmq)[0]).await;
     let nodes = vec![muffled.address.to_string()];
     let options = rabbitmq::Options { nodes, ..rabbit_options(&name) };
     let process = Process::with(&name, options).await;
-    muffled.muffle();
+    muffled.drop_answers();
     let link = link(&fresh("unconfirmed"));
     process.links.replace(link.clone(), None).await.unwrap();
     assert!(stored(&process, &link).await, "it was acknowledged without a confirm");
@@ -204,7 +205,7 @@ async fn a_link_that_the_queue_does_not_confirm_is_stored_before_it_is_acknowled
 async fn a_link_in_flight_when_its_worker_ended_is_stored_by_another() {
     let name = fresh_name();
     let (mut first, mut second) = (Process::start(&name).await, Process::start(&name).await);
-    let watched = Watched::new(Arc::clone(&first.links.store));
+    let watched = SpyLinkStore::new(Arc::clone(&first.links.store));
     let _never = watched.hold_next_replacement();
     first.drain_into(Arc::clone(&watched) as Arc<dyn LinkStore>);
     let link = link(&fresh("in-hand"));

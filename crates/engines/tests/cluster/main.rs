@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod answer_proxy;
 mod behind;
 mod cassandra;
 mod mariadb;
-mod muffled;
-mod own_redis;
 mod redis;
+mod redis_server;
 mod testbed;
 mod tls;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lodge_contract::{
-    Fixture, Watched,
+    Fixture, SpyLinkStore,
     samples::{change, create, fresh, link, target},
 };
 use lodge_domain::links::{ChangeFeed, ClickLimit, Link, LinkStore, Short};
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     cassandra::{connect, fixture},
-    own_redis::OwnRedis,
+    redis_server::OwnRedis,
     testbed::{flush, layout, nodes},
 };
 
@@ -26,7 +26,7 @@ const KEYSPACE: &str = "lodge_contract_redis";
 /// A process with Redis in front of Cassandra, and the tasks that follow the change feed.
 struct Process {
     links: Arc<dyn LinkStore>,
-    store: Arc<Watched>,
+    store: Arc<SpyLinkStore>,
     followers: JoinSet<()>,
 }
 
@@ -36,7 +36,7 @@ impl Process {
     }
 
     async fn with(redis: &Redis) -> Self {
-        let (mut process, feed) = Self::unheard(redis).await;
+        let (mut process, feed) = Self::without_following(redis).await;
         process.followers.spawn(async move {
             loop {
                 let _ = feed.changed().await;
@@ -47,12 +47,12 @@ impl Process {
     }
 
     /// A process that reads the change feed only when the test does.
-    async fn unheard(redis: &Redis) -> (Self, Arc<dyn ChangeFeed>) {
+    async fn without_following(redis: &Redis) -> (Self, Arc<dyn ChangeFeed>) {
         let (store, feed) = connect(KEYSPACE).await.links();
-        let store = Watched::new(store);
-        let (links, feed) = redis.before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
+        let store = SpyLinkStore::new(store);
+        let (links, feed) = redis.in_front_of((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
         let (mut followers, kept) = (JoinSet::new(), Arc::clone(&feed));
-        followers.spawn(async move { kept.keep().await });
+        followers.spawn(async move { kept.run_background().await });
         (Self { links, store, followers }, feed)
     }
 
@@ -163,7 +163,7 @@ async fn a_process_sees_its_own_change_at_once_though_a_replica_lags() {
     let mut servers = OwnRedis::start(&["lagging"], false);
     let replica = servers.add_replica(0);
     let options = servers.options(fresh("lagging").as_str());
-    let (process, feed) = Process::unheard(&Redis::new(options).unwrap()).await;
+    let (process, feed) = Process::without_following(&Redis::new(options).unwrap()).await;
     let old = create(&*process.links, link(&fresh("lagging"))).await;
     within(Duration::from_secs(30), async || {
         let _ = feed.changed().await;
@@ -196,7 +196,7 @@ async fn a_change_by_a_process_that_cannot_reach_redis_is_seen_within_a_second()
 async fn a_link_read_before_a_change_is_not_cached_after_it() {
     let (slow, other) = (Process::start().await, Process::start().await);
     let old = create(&*slow.links, link(&fresh("slow"))).await;
-    everybody_has_heard(&[&slow, &other]).await;
+    wait_for_feed(&[&slow, &other]).await;
     let (release, before) = (slow.store.hold_next_answer(), slow.lookups());
     let lookup = tokio::spawn({
         let (links, short) = (Arc::clone(&slow.links), old.short.clone());
@@ -206,7 +206,7 @@ async fn a_link_read_before_a_change_is_not_cached_after_it() {
     let new =
         change(&*other.links, &old, |link| link.target = target("https://new.example/")).await;
     // So that the feed does not repair what the slow process does.
-    everybody_has_heard(&[&slow, &other]).await;
+    wait_for_feed(&[&slow, &other]).await;
     release.send(()).unwrap();
     assert_eq!(*lookup.await.unwrap().unwrap(), old, "it was read before");
     wait_for_copy(&other, &new.short).await;
@@ -214,7 +214,7 @@ async fn a_link_read_before_a_change_is_not_cached_after_it() {
 }
 
 /// Returns when every process has read all earlier changes from the feed.
-async fn everybody_has_heard(processes: &[&Process]) {
+async fn wait_for_feed(processes: &[&Process]) {
     let (cut_off, _) = connect(KEYSPACE).await.links();
     let old = create(&*cut_off, link(&fresh("heard"))).await;
     for process in processes {
@@ -229,12 +229,12 @@ async fn everybody_has_heard(processes: &[&Process]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_does_not_read_the_feed_reads_from_the_store() {
-    let (one, mut deaf) = (Process::start().await, Process::start().await);
+    let (one, mut unfollowing) = (Process::start().await, Process::start().await);
     let link = create(&*one.links, link(&fresh("deaf"))).await;
-    wait_for_copy(&deaf, &link.short).await;
-    deaf.followers.abort_all();
-    within_a_second(async || deaf.asks_the_store_for(&link.short).await).await;
-    assert!(deaf.asks_the_store_for(&link.short).await, "an outdated copy was accepted");
+    wait_for_copy(&unfollowing, &link.short).await;
+    unfollowing.followers.abort_all();
+    within_a_second(async || unfollowing.asks_the_store_for(&link.short).await).await;
+    assert!(unfollowing.asks_the_store_for(&link.short).await, "an outdated copy was accepted");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,13 +14,13 @@ use lodge_testbed::{Authority, Kind, Member};
 use crate::{
     behind::rabbit_options,
     cassandra::options,
-    own_redis::{OwnRedis, PASSWORD},
     redis::within,
+    redis_server::{OwnRedis, PASSWORD},
     testbed::layout,
 };
 
 /// The certificate of an authority that signed no server's certificate.
-fn strangers_root() -> String {
+fn untrusted_root() -> String {
     let folder = tempfile::tempdir().unwrap();
     let stranger = Authority::at(folder.path());
     stranger.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
@@ -41,7 +41,7 @@ async fn redis_is_reached_over_tls_only_with_the_password() {
     let right = redis.options("tls");
     within(Duration::from_secs(10), async || Redis::probe(right.clone()).await.is_ok()).await;
     let wrong = Login { password: Some("wrong-password-of-mine".into()), ..right.login.clone() };
-    let stranger = Tls::trusting(Some(strangers_root()));
+    let stranger = Tls::trusting(Some(untrusted_root()));
     for (what, options) in [
         ("a wrong password", Options { login: wrong.clone(), ..right.clone() }),
         ("no password", Options { login: Login::default(), ..right.clone() }),
@@ -69,7 +69,7 @@ async fn rabbitmq_is_reached_over_tls_only_with_the_password() {
         ("a wrong password", rabbitmq::Options { password: wrong(), ..right.clone() }),
         ("a wrong password, plain", rabbitmq::Options { password: wrong(), ..plain.clone() }),
         ("no TLS", rabbitmq::Options { tls: None, ..right.clone() }),
-        ("another authority", rabbitmq::Options { tls: tls(strangers_root()), ..right.clone() }),
+        ("another authority", rabbitmq::Options { tls: tls(untrusted_root()), ..right.clone() }),
     ] {
         refused(&rabbitmq::probe(&options).await, what);
     }
@@ -87,7 +87,7 @@ async fn cassandra_is_reached_over_tls_only_with_its_authority_trusted() {
     let right = cassandra::Options { tls: tls(root), login, ..options("tls") };
     assert_eq!(Cassandra::probe(&right).await.unwrap(), 3);
     assert!(!format!("{right:?}").contains("password-of"));
-    for authorities in [strangers_root(), "-----BEGIN CERTIFICATE-----\nx".to_owned()] {
+    for authorities in [untrusted_root(), "-----BEGIN CERTIFICATE-----\nx".to_owned()] {
         let wrong = cassandra::Options { tls: tls(authorities), ..right.clone() };
         refused(&Cassandra::probe(&wrong).await, "another authority");
     }

@@ -8,14 +8,14 @@ use serde::Deserialize;
 
 /// The position of an event, the same for all readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     /// Microseconds since 1970.
     pub(crate) at: i64,
     pub(crate) origin: u32,
     pub(crate) seq: u64,
 }
 
-impl Display for Place {
+impl Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.origin, self.seq)
     }
@@ -24,13 +24,13 @@ impl Display for Place {
 /// A parsed event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
-    pub(crate) place: Place,
-    pub(crate) says: Says,
+    pub(crate) place: Position,
+    pub(crate) says: Content,
 }
 
 /// The content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum Content {
     /// The run's message of that number, with the text that was sent.
     Sent(u32),
     /// A text that begins like a message of the run and differs from what was sent.
@@ -56,7 +56,7 @@ struct Wire<'a> {
 
 /// The format of the client ids and texts of one run.
 #[derive(Debug, Clone)]
-pub(crate) struct Wording {
+pub(crate) struct MessageFormat {
     /// The random prefix of the run, before the number.
     run: String,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Wording {
 /// The text of every message after its id; about as long as a typical message.
 const FILLER: &str = " the lift is open and the snow is good, see you at the top station";
 
-impl Wording {
+impl MessageFormat {
     /// The format of a new run, with a random prefix.
     pub(crate) fn new() -> Self {
         Self { run: format!("run{:012x}-", rand::random::<u64>() >> 16) }
@@ -80,18 +80,18 @@ impl Wording {
         from_fn(move |f| write!(f, "{}{number}{FILLER}", self.run))
     }
 
-    fn says(&self, body: &str) -> Says {
-        let Some(rest) = body.strip_prefix(&self.run) else { return Says::Other };
+    fn says(&self, body: &str) -> Content {
+        let Some(rest) = body.strip_prefix(&self.run) else { return Content::Other };
         let number = rest.strip_suffix(FILLER).filter(|digits| is_plain(digits));
-        number.and_then(|digits| digits.parse().ok()).map_or(Says::Garbled, Says::Sent)
+        number.and_then(|digits| digits.parse().ok()).map_or(Content::Garbled, Content::Sent)
     }
 
     /// Finds the text in a message's HTML. It stands unchanged between two tags, because nothing in it is
     /// special in HTML or Markdown.
-    fn shows(&self, html: &str) -> Says {
+    fn shows(&self, html: &str) -> Content {
         let texts = html.split('>').map(|rest| rest.split('<').next().unwrap_or_default());
         let mut says = texts.map(|text| self.says(text));
-        says.find(|says| *says != Says::Other).unwrap_or(Says::Other)
+        says.find(|says| *says != Content::Other).unwrap_or(Content::Other)
     }
 
     /// Parses an event; `None` if it is malformed.
@@ -101,9 +101,9 @@ impl Wording {
         let says = match (&*wire.kind, wire.body, wire.html) {
             ("message", Some(body), _) => self.says(&body),
             ("message", None, Some(html)) => self.shows(&html),
-            _ => Says::Other,
+            _ => Content::Other,
         };
-        Some(Event { place: Place { at: instant(&wire.at)?, origin, seq }, says })
+        Some(Event { place: Position { at: instant(&wire.at)?, origin, seq }, says })
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct Recent {
 
 impl Recent {
     /// Parses `json`, or returns the cached event.
-    pub(crate) fn read(&mut self, json: &[u8], wording: &Wording) -> Option<Event> {
+    pub(crate) fn read(&mut self, json: &[u8], wording: &MessageFormat) -> Option<Event> {
         if let Some((_, event)) = self.known.iter().find(|(known, _)| known == json) {
             return *event;
         }
@@ -162,21 +162,21 @@ mod tests {
 
     #[test]
     fn a_message_is_recognised_by_its_whole_text() {
-        let wording = Wording::new();
+        let wording = MessageFormat::new();
         let body = wording.body(17).to_string();
         let says = |body: &str| wording.read(&message(body)).unwrap().says;
-        assert_eq!(says(&body), Says::Sent(17));
+        assert_eq!(says(&body), Content::Sent(17));
         for wrong in [format!("{body}."), body.replace("-17", "-017"), body.replace("snow", "ice")]
         {
-            assert_eq!(says(&wrong), Says::Garbled, "{wrong}");
+            assert_eq!(says(&wrong), Content::Garbled, "{wrong}");
         }
-        assert_eq!(says("hello"), Says::Other);
-        assert_eq!(says(&body.replacen("run", "ran", 1)), Says::Other);
+        assert_eq!(says("hello"), Content::Other);
+        assert_eq!(says(&body.replacen("run", "ran", 1)), Content::Other);
     }
 
     #[test]
     fn a_message_on_a_page_is_recognised_by_its_whole_text() {
-        let wording = Wording::new();
+        let wording = MessageFormat::new();
         let body = wording.body(17).to_string();
         let says = |text: &str| {
             let mut event: serde_json::Value = serde_json::from_slice(&message("")).unwrap();
@@ -186,16 +186,16 @@ mod tests {
             ));
             wording.read(event.to_string().as_bytes()).unwrap().says
         };
-        assert_eq!(says(&body), Says::Sent(17));
+        assert_eq!(says(&body), Content::Sent(17));
         for wrong in [format!("{body}."), body.replace("snow", "<em>snow</em>")] {
-            assert_eq!(says(&wrong), Says::Garbled, "{wrong}");
+            assert_eq!(says(&wrong), Content::Garbled, "{wrong}");
         }
-        assert_eq!(says("hello"), Says::Other);
+        assert_eq!(says("hello"), Content::Other);
     }
 
     #[test]
     fn a_malformed_event_is_refused() {
-        let wording = Wording::new();
+        let wording = MessageFormat::new();
         let place = wording.read(&message("x")).unwrap().place;
         assert_eq!((place.origin, place.seq), (7, 42));
         for (is, becomes) in
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_cached_event_equals_the_parsed_one() {
-        let (wording, mut recent) = (Wording::new(), Recent::default());
+        let (wording, mut recent) = (MessageFormat::new(), Recent::default());
         let texts: Vec<_> = (0..40).map(|number| message(&number.to_string())).collect();
         for text in texts.iter().chain(&texts).flat_map(|text| [text, text]) {
             assert_eq!(recent.read(text, &wording), wording.read(text));

@@ -21,13 +21,13 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::event::{Recent, Wording};
+use super::event::{MessageFormat, Recent};
 use super::messages::Messages;
 use super::plan::BoardPlan;
 use super::reader::Reader;
 use super::sse::frames;
 use crate::engine::control::Control;
-use crate::engine::exchange::{PAUSE_DOUBLINGS_MAX, pause};
+use crate::engine::exchange::{PAUSE_DOUBLINGS_MAX, backoff};
 use crate::engine::pace::{share, share_before};
 use crate::engine::times::Times;
 use crate::engine::wire::{Scratch, dial, scratch};
@@ -49,11 +49,11 @@ const FRAME_BYTES_KEPT: usize = 4096;
 
 /// State shared by all stream threads.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct BoardRun {
     pub(crate) plan: Arc<BoardPlan>,
     pub(crate) tokens: Vec<String>,
     pub(crate) messages: Messages,
-    pub(crate) wording: Wording,
+    pub(crate) wording: MessageFormat,
     /// The cursor from which all streams start.
     pub(crate) start: String,
     pub(crate) over: CancellationToken,
@@ -67,7 +67,7 @@ pub(crate) struct Crowd {
 
 /// Ended stream connections by cause.
 #[derive(Debug, Clone, Copy, Default, derive_more::AddAssign, serde::Serialize)]
-pub(crate) struct Ends {
+pub(crate) struct Disconnects {
     /// Cut by the load generator (`--cut`).
     pub(crate) cut: u64,
     /// Broken, ended by the server, or never established.
@@ -80,20 +80,20 @@ pub(crate) struct Ends {
 
 /// The results of all streams.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct StreamResults {
     pub(crate) readers: Vec<Reader>,
     /// From a message's due time until a stream had it, for each pair of message and stream.
     pub(crate) each: Times,
-    pub(crate) ends: Ends,
+    pub(crate) ends: Disconnects,
 }
 
 /// Opens all streams, runs `meanwhile` once they are open, and closes them. Returns what the streams received
 /// and the result of `meanwhile`.
 pub(crate) fn listen_during<T>(
-    crowd: &Arc<Crowd>,
+    crowd: &Arc<BoardRun>,
     control: &Control,
     meanwhile: impl FnOnce() -> Result<T>,
-) -> Result<(Heard, T)> {
+) -> Result<(StreamResults, T)> {
     let count = threads(crowd.plan.args.workers, crowd.plan.streams);
     let job = |id, runtime: Runtime| {
         let crowd = Arc::clone(crowd);
@@ -105,7 +105,8 @@ pub(crate) fn listen_during<T>(
         done = opened.and_then(|()| meanwhile());
         crowd.over.cancel();
     })?;
-    let mut all = Heard { readers: Vec::new(), each: Times::default(), ends: Ends::default() };
+    let mut all =
+        StreamResults { readers: Vec::new(), each: Times::default(), ends: Disconnects::default() };
     for heard in heard {
         all.readers.extend(heard.readers);
         all.each.merge(&heard.each);
@@ -115,7 +116,7 @@ pub(crate) fn listen_during<T>(
     Ok((all, done?))
 }
 
-impl Crowd {
+impl BoardRun {
     fn wait_until_open(&self, control: &Control) -> Result<()> {
         let (streams, deadline) = (self.plan.streams, Instant::now() + OPEN_MAX);
         loop {
@@ -134,8 +135,12 @@ impl Crowd {
 }
 
 /// Runs one thread's streams from opening to the end.
-fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Result<Heard> {
-    let desk = Rc::new(Desk {
+fn listen(
+    crowd: &Arc<BoardRun>,
+    (id, count): (u32, u32),
+    runtime: &Runtime,
+) -> Result<StreamResults> {
+    let desk = Rc::new(StreamThread {
         crowd: Arc::clone(crowd),
         scratch: scratch(),
         recent: RefCell::default(),
@@ -145,11 +150,11 @@ fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Res
     let first = share_before(crowd.plan.streams, count, id);
     let mine = first..first + share(crowd.plan.streams, count, id);
     let local = LocalSet::new();
-    let (mut readers, mut ends) = (Vec::new(), Ends::default());
+    let (mut readers, mut ends) = (Vec::new(), Disconnects::default());
     runtime.block_on(local.run_until(async {
         let mut tasks = JoinSet::new();
         for number in mine {
-            tasks.spawn_local(Ear::new(&desk, number).listen());
+            tasks.spawn_local(StreamClient::new(&desk, number).listen());
         }
         while let Some(ended) = tasks.join_next().await {
             let ear = ended.context("a stream's task failed")?;
@@ -160,12 +165,12 @@ fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Res
     }))?;
     drop(local);
     let desk = Rc::into_inner(desk).context("a stream outlived its thread")?;
-    Ok(Heard { readers, each: desk.each.into_inner(), ends })
+    Ok(StreamResults { readers, each: desk.each.into_inner(), ends })
 }
 
 /// State shared by the streams of a thread.
-struct Desk {
-    crowd: Arc<Crowd>,
+struct StreamThread {
+    crowd: Arc<BoardRun>,
     scratch: Scratch,
     recent: RefCell<Recent>,
     each: RefCell<Times>,
@@ -173,7 +178,7 @@ struct Desk {
 }
 
 /// Why a connection ended.
-enum End {
+enum Disconnect {
     Cut,
     Lost(String),
     Refused(u16),
@@ -181,18 +186,18 @@ enum End {
 }
 
 /// One stream with its connection.
-struct Ear {
-    desk: Rc<Desk>,
+struct StreamClient {
+    desk: Rc<StreamThread>,
     reader: Reader,
     decoder: Decoder,
     request: Vec<u8>,
     rng: SmallRng,
-    ends: Ends,
+    ends: Disconnects,
     opened: bool,
 }
 
-impl Ear {
-    fn new(desk: &Rc<Desk>, number: u32) -> Self {
+impl StreamClient {
+    fn new(desk: &Rc<StreamThread>, number: u32) -> Self {
         let crowd = &desk.crowd;
         let seed = crowd.plan.args.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(number);
         Self {
@@ -201,7 +206,7 @@ impl Ear {
             decoder: Decoder::new(Keep::Stream),
             request: Vec::new(),
             rng: SmallRng::seed_from_u64(seed),
-            ends: Ends::default(),
+            ends: Disconnects::default(),
             opened: false,
         }
     }
@@ -214,27 +219,27 @@ impl Ear {
             self.reader.resume();
             let mut retry_after_s = None;
             match &end {
-                End::Cut => {
+                Disconnect::Cut => {
                     self.ends.cut += 1;
                     continue;
                 }
-                End::Lost(_) => self.ends.lost += 1,
-                End::Refused(_) => {
+                Disconnect::Lost(_) => self.ends.lost += 1,
+                Disconnect::Refused(_) => {
                     self.ends.refused += 1;
                     retry_after_s = self.decoder.retry_after_s();
                 }
-                End::Silent => self.ends.silent += 1,
+                Disconnect::Silent => self.ends.silent += 1,
             }
             self.complain(&end, failed);
             failed += 1;
-            let pause = pause(failed, retry_after_s, &mut self.rng);
+            let pause = backoff(failed, retry_after_s, &mut self.rng);
             crowd.over.run_until_cancelled(sleep(pause)).await;
         }
         self
     }
 
     /// Opens the stream and reads it to its end. `failed`: consecutive failures to open it.
-    async fn connect(&mut self, failed: &mut u32) -> End {
+    async fn connect(&mut self, failed: &mut u32) -> Disconnect {
         match self.open().await {
             Ok(stream) => {
                 *failed = 0;
@@ -246,30 +251,32 @@ impl Ear {
 
     /// Reports a stream that cannot be opened for the first time, which ends the run: after a 4xx at once,
     /// otherwise after several tries.
-    fn complain(&self, end: &End, failed: u32) {
-        if self.opened || (failed < PAUSE_DOUBLINGS_MAX && !matches!(end, End::Refused(..=499))) {
+    fn complain(&self, end: &Disconnect, failed: u32) {
+        if self.opened
+            || (failed < PAUSE_DOUBLINGS_MAX && !matches!(end, Disconnect::Refused(..=499)))
+        {
             return;
         }
         let number = self.reader.number;
         drop(self.desk.crowd.trouble.set(match end {
-            End::Refused(401) => {
+            Disconnect::Refused(401) => {
                 format!(
                     "stream {number} was refused with 401; if the --tokens file is old, delete it"
                 )
             }
-            End::Refused(status) => format!("stream {number} was refused with {status}"),
-            End::Lost(why) => format!("stream {number}: {why}"),
-            End::Cut | End::Silent => return,
+            Disconnect::Refused(status) => format!("stream {number} was refused with {status}"),
+            Disconnect::Lost(why) => format!("stream {number}: {why}"),
+            Disconnect::Cut | Disconnect::Silent => return,
         }));
     }
 
     /// Connects, sends the request and reads the head of the response.
-    async fn open(&mut self) -> Result<TcpStream, End> {
+    async fn open(&mut self) -> Result<TcpStream, Disconnect> {
         let desk = Rc::clone(&self.desk);
         // The semaphore is never closed, so this cannot fail.
         let _turn = desk.opening.acquire().await;
         let asked = timeout(desk.crowd.plan.args.timeout, self.ask()).await;
-        let stream = asked.map_err(|_| End::Lost("timeout".to_owned()))??;
+        let stream = asked.map_err(|_| Disconnect::Lost("timeout".to_owned()))??;
         if !self.opened {
             self.opened = true;
             desk.crowd.opened.fetch_add(1, Ordering::Relaxed);
@@ -277,7 +284,7 @@ impl Ear {
         Ok(stream)
     }
 
-    async fn ask(&mut self) -> Result<TcpStream, End> {
+    async fn ask(&mut self) -> Result<TcpStream, Disconnect> {
         let (number, desk) = (u64::from(self.reader.number), Rc::clone(&self.desk));
         let (plan, tokens) = (&desk.crowd.plan, &desk.crowd.tokens);
         let users = tokens.len() as u64;
@@ -286,7 +293,7 @@ impl Ear {
         let token = &tokens[usize::try_from(number % users).unwrap_or_default()];
         let cursor = String::from_utf8_lossy(&self.reader.cursor);
         site.stream(token, &desk.crowd.start, &cursor, &mut self.request);
-        let lost = |error: io::Error| End::Lost(error.to_string());
+        let lost = |error: io::Error| Disconnect::Lost(error.to_string());
         let mut stream = dial(site.target.address).await.map_err(lost)?;
         stream.write_all(&self.request).await.map_err(lost)?;
         self.decoder.begin(false);
@@ -294,15 +301,15 @@ impl Ear {
             let is_whole = self.receive(&mut stream).await?;
             match self.decoder.status() {
                 Some(200) => return Ok(stream),
-                Some(status) if is_whole => return Err(End::Refused(status)),
+                Some(status) if is_whole => return Err(Disconnect::Refused(status)),
                 _ => {}
             }
         }
     }
 
     /// Reads the next bytes; true at the end of the response.
-    async fn receive(&mut self, stream: &mut TcpStream) -> Result<bool, End> {
-        let lost = |why: String| End::Lost(why);
+    async fn receive(&mut self, stream: &mut TcpStream) -> Result<bool, Disconnect> {
+        let lost = |why: String| Disconnect::Lost(why);
         let count = read_some(stream, &self.desk.scratch).await.map_err(|e| lost(e.to_string()))?;
         if count == 0 {
             return self.decoder.close().map(|_| true).map_err(|e| lost(e.to_string()));
@@ -312,7 +319,7 @@ impl Ear {
     }
 
     /// Reads events until the connection ends.
-    async fn read(&mut self, mut stream: TcpStream) -> End {
+    async fn read(&mut self, mut stream: TcpStream) -> Disconnect {
         let cut_after = self.desk.crowd.plan.args.cut.map_or(Duration::MAX, |mean| {
             let drawn: f64 = Exp1.sample(&mut self.rng);
             mean.mul_f64(drawn.min(10.0))
@@ -325,14 +332,14 @@ impl Ear {
                 return end;
             }
             if is_ended {
-                return End::Lost("the server ended the stream".to_owned());
+                return Disconnect::Lost("the server ended the stream".to_owned());
             }
             tokio::select! {
                 biased;
-                () = &mut cut => return End::Cut,
+                () = &mut cut => return Disconnect::Cut,
                 () = &mut silence => {
                     if !std::mem::take(&mut is_heard) {
-                        return End::Silent;
+                        return Disconnect::Silent;
                     }
                     silence.as_mut().reset(tokio::time::Instant::now() + SILENCE_MAX);
                 }
@@ -345,7 +352,7 @@ impl Ear {
     }
 
     /// Takes the complete events out of the buffer.
-    fn take_events(&mut self) -> Result<(), End> {
+    fn take_events(&mut self) -> Result<(), Disconnect> {
         let bytes = self.decoder.body_mut();
         if bytes.is_empty() {
             return Ok(());
@@ -368,7 +375,7 @@ impl Ear {
             bytes.shrink_to(FRAME_BYTES_KEPT);
         }
         if bytes.len() > FRAME_BYTES_MAX {
-            return Err(End::Lost(format!("an event of more than {FRAME_BYTES_MAX} bytes")));
+            return Err(Disconnect::Lost(format!("an event of more than {FRAME_BYTES_MAX} bytes")));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::event::Place;
+use super::event::Position;
 use crate::engine::outcome::WriteOutcome;
 
 /// The largest number of messages of a run; each takes about 80 bytes.
@@ -20,7 +20,7 @@ struct Slot {
     /// 0: never sent; otherwise the outcome plus 1.
     outcome: AtomicU8,
     /// The position in the response or in the first stream, whichever came first.
-    place: OnceLock<Place>,
+    place: OnceLock<Position>,
     /// Streams that have the message, and when the last of them got it.
     streams: AtomicU32,
     last_ns: AtomicU64,
@@ -82,12 +82,12 @@ impl Messages {
     }
 
     /// Sets the position of a message; false if it was set to another position before.
-    pub(crate) fn stands(&self, number: u32, place: Place) -> bool {
+    pub(crate) fn set_position(&self, number: u32, place: Position) -> bool {
         self.slot(number).is_some_and(|slot| *slot.place.get_or_init(|| place) == place)
     }
 
     /// Returns the position that was set first.
-    pub(crate) fn place(&self, number: u32) -> Option<Place> {
+    pub(crate) fn place(&self, number: u32) -> Option<Position> {
         self.slot(number)?.place.get().copied()
     }
 
@@ -131,9 +131,9 @@ const fn code(outcome: WriteOutcome) -> u8 {
 
 /// A bit set of message numbers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Numbers(Vec<u64>);
+pub(crate) struct MessageSet(Vec<u64>);
 
-impl Numbers {
+impl MessageSet {
     /// Adds a number; false if it was already in the set.
     pub(crate) fn insert(&mut self, number: u32) -> bool {
         let (word, bit) = (number as usize / 64, 1_u64 << (number % 64));
@@ -155,7 +155,7 @@ impl Numbers {
     }
 }
 
-impl FromIterator<u32> for Numbers {
+impl FromIterator<u32> for MessageSet {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         let mut all = Self::default();
         for number in numbers {
@@ -200,16 +200,16 @@ mod tests {
     #[test]
     fn two_different_positions_of_one_message_are_detected() {
         let messages = Messages::new(1);
-        let place = Place { at: 1, origin: 7, seq: 42 };
-        assert!(messages.stands(0, place) && messages.stands(0, place));
-        assert!(!messages.stands(0, Place { at: 2, ..place }));
-        assert!(!messages.stands(1, place), "no message has this number");
+        let place = Position { at: 1, origin: 7, seq: 42 };
+        assert!(messages.set_position(0, place) && messages.set_position(0, place));
+        assert!(!messages.set_position(0, Position { at: 2, ..place }));
+        assert!(!messages.set_position(1, place), "no message has this number");
     }
 
     #[test]
     fn the_difference_of_two_sets_is_counted_and_its_first_number_found() {
-        let all: Numbers = [0, 63, 64, 200].into_iter().collect();
-        let some: Numbers = [0, 64].into_iter().collect();
+        let all: MessageSet = [0, 63, 64, 200].into_iter().collect();
+        let some: MessageSet = [0, 64].into_iter().collect();
         assert_eq!(all.beyond(&some), (2, Some(63)));
         assert_eq!(some.beyond(&all), (0, None));
         assert!(!all.clone().insert(200) && all.clone().insert(201));

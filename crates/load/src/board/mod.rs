@@ -8,13 +8,13 @@ mod event;
 mod listen;
 mod messages;
 mod order;
-mod people;
 mod plan;
 mod post;
 mod reader;
 mod report;
 mod request;
 mod run;
+mod setup;
 mod sse;
 mod verify;
 

@@ -5,7 +5,7 @@ const GAPS_MAX: usize = 1024;
 
 /// How an event's number relates to the numbers before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Came {
+pub(crate) enum SeqStatus {
     /// The next number.
     Next,
     /// A number after the next one: there is a gap before it.
@@ -56,12 +56,12 @@ impl Order {
     }
 
     /// Takes the next event.
-    pub(crate) fn take(&mut self, number: u32, seq: u64) -> Came {
+    pub(crate) fn take(&mut self, number: u32, seq: u64) -> SeqStatus {
         let Some(origin) = self.origins.iter_mut().find(|origin| origin.number == number) else {
             // An origin that is not in the cursor may start at any number: earlier events lie before the
             // cursor.
             self.origins.push(Origin { number, last: seq, resumed: 0, gaps: Vec::new() });
-            return Came::Next;
+            return SeqStatus::Next;
         };
         origin.take(seq)
     }
@@ -79,23 +79,23 @@ impl Order {
 }
 
 impl Origin {
-    fn take(&mut self, seq: u64) -> Came {
+    fn take(&mut self, seq: u64) -> SeqStatus {
         if seq > self.last {
             let passed = seq - self.last - 1;
             if passed > 0 && self.gaps.len() < GAPS_MAX {
                 self.gaps.push((self.last + 1, seq - 1));
             }
             self.last = seq;
-            return if passed == 0 { Came::Next } else { Came::Ahead };
+            return if passed == 0 { SeqStatus::Next } else { SeqStatus::Ahead };
         }
         let within = |(first, last): &(u64, u64)| (*first..=*last).contains(&seq);
         let Some(place) = self.gaps.iter().position(within) else {
-            return Came::Again { from_before: seq <= self.resumed };
+            return SeqStatus::Again { from_before: seq <= self.resumed };
         };
         let (first, last) = self.gaps.remove(place);
         let parts = [(first, seq - 1), (seq + 1, last)];
         self.gaps.extend(parts.into_iter().filter(|(first, last)| first <= last));
-        Came::Late
+        SeqStatus::Late
     }
 }
 
@@ -103,7 +103,7 @@ impl Origin {
 mod tests {
     use super::*;
 
-    fn take(order: &mut Order, seqs: &[u64]) -> Vec<Came> {
+    fn take(order: &mut Order, seqs: &[u64]) -> Vec<SeqStatus> {
         seqs.iter().map(|seq| order.take(7, *seq)).collect()
     }
 
@@ -112,23 +112,30 @@ mod tests {
         let mut order = Order::from_cursor("0:3,7:40,9:1");
         assert_eq!(
             take(&mut order, &[41, 45, 43, 46]),
-            [Came::Next, Came::Ahead, Came::Late, Came::Next]
+            [SeqStatus::Next, SeqStatus::Ahead, SeqStatus::Late, SeqStatus::Next]
         );
         assert_eq!(order.missing(), (2, Some((7, 42))));
-        assert_eq!(take(&mut order, &[42, 44]), [Came::Late; 2]);
+        assert_eq!(take(&mut order, &[42, 44]), [SeqStatus::Late; 2]);
         assert_eq!(order.missing(), (0, None));
-        assert_eq!(order.take(9, 2), Came::Next);
+        assert_eq!(order.take(9, 2), SeqStatus::Next);
     }
 
     #[test]
     fn a_repeat_on_one_connection_is_told_from_one_after_a_reconnect() {
         let mut order = Order::from_cursor("");
-        assert_eq!(order.take(7, 5), Came::Next, "the first event may have any number");
-        assert_eq!(take(&mut order, &[6, 5]), [Came::Next, Came::Again { from_before: false }]);
+        assert_eq!(order.take(7, 5), SeqStatus::Next, "the first event may have any number");
+        assert_eq!(
+            take(&mut order, &[6, 5]),
+            [SeqStatus::Next, SeqStatus::Again { from_before: false }]
+        );
         order.resume();
         assert_eq!(
             take(&mut order, &[7, 7, 6]),
-            [Came::Next, Came::Again { from_before: false }, Came::Again { from_before: true }]
+            [
+                SeqStatus::Next,
+                SeqStatus::Again { from_before: false },
+                SeqStatus::Again { from_before: true }
+            ]
         );
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::event::{Event, Place, Recent, Says, Wording};
-use super::messages::{Messages, Numbers};
-use super::order::{Came, Order};
+use super::event::{Content, Event, MessageFormat, Position, Recent};
+use super::messages::{MessageSet, Messages};
+use super::order::{Order, SeqStatus};
 use super::sse::Frame;
 use crate::report::examples::Examples;
 
@@ -33,7 +33,7 @@ pub(crate) struct Reader {
     /// The id of the last event, from which the stream resumes; empty before the first event.
     pub(crate) cursor: Vec<u8>,
     /// The run's messages that were received.
-    pub(crate) heard: Numbers,
+    pub(crate) received: MessageSet,
     pub(crate) faults: Faults,
     pub(crate) examples: Examples<3>,
 }
@@ -45,7 +45,7 @@ impl Reader {
             number,
             order: Order::from_cursor(start),
             cursor: Vec::new(),
-            heard: Numbers::default(),
+            received: MessageSet::default(),
             faults: Faults::default(),
             examples: Examples::default(),
         }
@@ -67,7 +67,7 @@ impl Reader {
         &mut self,
         frame: Frame<'_>,
         now: Instant,
-        (recent, wording, messages): (&mut Recent, &Wording, &Messages),
+        (recent, wording, messages): (&mut Recent, &MessageFormat, &Messages),
     ) -> Option<Duration> {
         // Presence events and heartbeats have no id.
         let (id, data) = (frame.id?, frame.data?);
@@ -82,23 +82,23 @@ impl Reader {
         };
         self.place(event);
         match event.says {
-            Says::Sent(message) => {
-                if !messages.stands(message, event.place) {
+            Content::Sent(message) => {
+                if !messages.set_position(message, event.place) {
                     self.misplaced(message, event.place, messages);
                 }
-                self.heard.insert(message).then(|| messages.arrived(message, now))
+                self.received.insert(message).then(|| messages.arrived(message, now))
             }
-            Says::Garbled => {
+            Content::Garbled => {
                 self.faults.garbled += 1;
                 let place = event.place;
                 self.examples.add(|| format!("stream {number} got {place} with another text"));
                 None
             }
-            Says::Other => None,
+            Content::Other => None,
         }
     }
 
-    fn misplaced(&mut self, message: u32, place: Place, messages: &Messages) {
+    fn misplaced(&mut self, message: u32, place: Position, messages: &Messages) {
         let number = self.number;
         self.faults.misplaced += 1;
         self.examples.add(|| {
@@ -114,12 +114,12 @@ impl Reader {
         let (number, faults) = (self.number, &mut self.faults);
         let (count, how) = match self.order.take(place.origin, place.seq) {
             // A skipped number may still arrive.
-            Came::Next | Came::Ahead => return,
-            Came::Late => (&mut faults.out_of_order, "after a later event"),
-            Came::Again { from_before: true } => {
+            SeqStatus::Next | SeqStatus::Ahead => return,
+            SeqStatus::Late => (&mut faults.out_of_order, "after a later event"),
+            SeqStatus::Again { from_before: true } => {
                 (&mut faults.repeats_after_reconnect, "again after a reconnect")
             }
-            Came::Again { from_before: false } => (&mut faults.repeats, "twice"),
+            SeqStatus::Again { from_before: false } => (&mut faults.repeats, "twice"),
         };
         *count += 1;
         self.examples.add(|| format!("stream {number} got {place} {how}"));

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::listen::Ends;
+use super::listen::Disconnects;
 use super::plan::BoardPlan;
 use super::request::Streams;
 use super::run::Counts;
@@ -14,7 +14,7 @@ use super::verify::Verification;
 use crate::engine::outcome::Outcomes;
 use crate::engine::pace::Until;
 use crate::report::figures::{Figures, Latency, Pacing, decimal, ms, thousands};
-use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
+use crate::report::page::{Facts, Page, Published, Report, RunOutcome, Section, Table};
 use crate::report::plots::{self, Series};
 use crate::report::published::SeedRun;
 
@@ -55,7 +55,7 @@ pub(crate) struct Run {
     /// Time from the last post until every stream had every message.
     pub(crate) caught_up_s: f64,
     /// Ended stream connections by cause.
-    pub(crate) ends: Ends,
+    pub(crate) ends: Disconnects,
     /// `None` in a closed loop.
     pub(crate) pacing: Option<Pacing>,
     /// CPU time of the load generator.
@@ -72,7 +72,7 @@ pub(crate) fn write(
     started: SystemTime,
     run: Run,
     out: &mut impl Write,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let is_sound = run.messages.outcomes.acknowledged > 0
         && run.messages.new_as_repeat == 0
         && run.verification.as_ref().is_none_or(Verification::clean);
@@ -80,7 +80,7 @@ pub(crate) fn write(
     let report = Report::new("board", &url, started, Options::new(plan), run);
     let args = &plan.args;
     report.write(&page(&report), args.json.as_deref(), args.html.as_deref(), out)?;
-    Ok(Outcome::of(is_sound))
+    Ok(RunOutcome::of(is_sound))
 }
 
 impl Options {

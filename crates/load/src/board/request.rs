@@ -2,7 +2,7 @@
 
 use std::fmt::from_fn;
 
-use super::event::Wording;
+use super::event::MessageFormat;
 use crate::http::target::Target;
 
 /// Which streams are opened.
@@ -47,7 +47,13 @@ impl Site {
     }
 
     /// Replaces `out` with a POST of a message.
-    pub(crate) fn post(&self, token: &str, number: u32, wording: &Wording, out: &mut Vec<u8>) {
+    pub(crate) fn post(
+        &self,
+        token: &str,
+        number: u32,
+        wording: &MessageFormat,
+        out: &mut Vec<u8>,
+    ) {
         let (client_id, body) = (wording.client_id(number), wording.body(number));
         self.target.post_json(
             format_args!("/api/board/{}/messages", self.channel),
@@ -98,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_message_is_posted_under_its_client_id_with_a_body_of_the_right_length() {
-        let wording = Wording::new();
+        let wording = MessageFormat::new();
         let post = text(|site, out| site.post("T", 17, &wording, out));
         let (head, body) = post.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("POST /api/board/lobby/messages HTTP/1.1\r\n"), "{head}");

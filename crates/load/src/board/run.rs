@@ -9,14 +9,14 @@ use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
 
 use super::cli::BoardArgs;
-use super::event::Wording;
-use super::listen::{Crowd, Heard, listen_during};
+use super::event::MessageFormat;
+use super::listen::{BoardRun, StreamResults, listen_during};
 use super::messages::Messages;
 use super::plan::BoardPlan;
 use super::post::{Posted, Posts};
 use super::report::Run;
 use super::verify::verify;
-use super::{people, report};
+use super::{report, setup};
 use crate::engine::control::Control;
 use crate::engine::interrupt::interruptible;
 use crate::engine::limits::allow_connections;
@@ -24,7 +24,7 @@ use crate::engine::outcome::{Outcomes, WriteOutcome};
 use crate::engine::run::Measured;
 use crate::engine::times::{Times, float};
 use crate::report::figures::{Figures, Latency, Pacing};
-use crate::report::page::Outcome;
+use crate::report::page::RunOutcome;
 use crate::report::published::published;
 
 /// The interval between checks whether all streams have caught up.
@@ -44,7 +44,7 @@ pub(crate) struct Counts {
 }
 
 /// Runs the command and writes the report to `out`.
-pub(crate) fn run_to(args: &BoardArgs, out: &mut impl Write) -> Result<Outcome> {
+pub(crate) fn run_to(args: &BoardArgs, out: &mut impl Write) -> Result<RunOutcome> {
     let plan = Arc::new(BoardPlan::new(args)?);
     allow_connections(plan.streams + plan.flow.connections)?;
     let (started, run) = interruptible(|control| {
@@ -57,14 +57,14 @@ pub(crate) fn run_to(args: &BoardArgs, out: &mut impl Write) -> Result<Outcome> 
 }
 
 /// Prepares the run up to opening the streams.
-fn prepare(plan: &Arc<BoardPlan>, control: &Control) -> Result<Crowd> {
-    let tokens = people::tokens(plan, control)?;
-    Ok(Crowd {
-        start: people::start(plan, control, &tokens[0])?,
+fn prepare(plan: &Arc<BoardPlan>, control: &Control) -> Result<BoardRun> {
+    let tokens = setup::tokens(plan, control)?;
+    Ok(BoardRun {
+        start: setup::start(plan, control, &tokens[0])?,
         plan: Arc::clone(plan),
         tokens,
         messages: Messages::new(plan.messages),
-        wording: Wording::new(),
+        wording: MessageFormat::new(),
         over: CancellationToken::new(),
         opened: AtomicU32::new(0),
         frames: AtomicU64::new(0),
@@ -82,7 +82,7 @@ struct Posting {
 }
 
 impl Posting {
-    fn run(crowd: &Arc<Crowd>, control: &Control) -> Result<Self> {
+    fn run(crowd: &Arc<BoardRun>, control: &Control) -> Result<Self> {
         let seen = || crowd.frames.load(Ordering::Relaxed);
         let frames_before = seen();
         let work = Posts { crowd: Arc::clone(crowd) };
@@ -96,7 +96,7 @@ impl Posting {
         Ok(Self { measured, posted, frames, caught_up })
     }
 
-    fn report(self, crowd: &Crowd, heard: Heard) -> Run {
+    fn report(self, crowd: &BoardRun, heard: StreamResults) -> Run {
         let (Self { measured, posted, frames, caught_up }, messages) = (self, &crowd.messages);
         let elapsed_s = measured.elapsed.as_secs_f64();
         Run {

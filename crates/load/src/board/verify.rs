@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::listen::Heard;
-use super::messages::{Messages, Numbers};
+use super::listen::StreamResults;
+use super::messages::{MessageSet, Messages};
 use super::post::Posted;
 use super::reader::{Faults, Reader};
 use crate::engine::outcome::WriteOutcome;
@@ -72,10 +72,10 @@ impl Verification {
 }
 
 /// Compares what the streams received with what was acknowledged.
-pub(crate) fn verify(messages: &Messages, heard: Heard, posted: Posted) -> Verification {
+pub(crate) fn verify(messages: &Messages, heard: StreamResults, posted: Posted) -> Verification {
     let streams = u32::try_from(heard.readers.len()).unwrap_or(u32::MAX);
     let mut found = Verification { streams, ..Verification::default() };
-    let acknowledged: Numbers = messages.with(WriteOutcome::Acknowledged).collect();
+    let acknowledged: MessageSet = messages.with(WriteOutcome::Acknowledged).collect();
     for reader in heard.readers {
         check_stream(&mut found, messages, &acknowledged, reader);
     }
@@ -89,11 +89,11 @@ pub(crate) fn verify(messages: &Messages, heard: Heard, posted: Posted) -> Verif
 fn check_stream(
     found: &mut Verification,
     messages: &Messages,
-    acknowledged: &Numbers,
+    acknowledged: &MessageSet,
     reader: Reader,
 ) {
     let stream = reader.number;
-    let (missing, first) = acknowledged.beyond(&reader.heard);
+    let (missing, first) = acknowledged.beyond(&reader.received);
     found.missing += missing;
     if let Some(number) = first {
         let place = messages.place(number).map_or_else(String::new, |place| format!(" ({place})"));

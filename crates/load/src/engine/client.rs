@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use futures_util::future::join_all;
 
 use super::control::Control;
-use super::wire::{Wire, scratch};
+use super::wire::{HttpConnection, scratch};
 use crate::http::http1::Keep;
 
 /// Tries of one request, the first included.
@@ -37,10 +37,10 @@ impl Reply<'_> {
 
 /// What to do about a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Decision {
     Settled,
     /// Try again, unless this was the last try.
-    Again,
+    Retry,
 }
 
 /// Connection settings of a run.
@@ -65,14 +65,14 @@ impl Client {
         control: &Control,
         items: impl Iterator<Item = T>,
         render: impl FnMut(&T, &mut Vec<u8>),
-        judge: impl FnMut(&T, Reply<'_>, bool) -> Verdict,
+        judge: impl FnMut(&T, Reply<'_>, bool) -> Decision,
     ) -> Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (items, render, judge) =
             (RefCell::new(items), RefCell::new(render), RefCell::new(judge));
         let scratch = Rc::new(scratch());
         let client = |_| async {
-            let mut wire = Wire::new(self, self.addresses[0], Rc::clone(&scratch));
+            let mut wire = HttpConnection::new(self, self.addresses[0], Rc::clone(&scratch));
             while !control.stopped() {
                 let Some(item) = items.borrow_mut().next() else { break };
                 render.borrow_mut()(&item, &mut wire.request);
@@ -97,9 +97,9 @@ impl Client {
         let keep = |number: &usize, reply: Reply<'_>, last| match reply {
             Reply::Answer { status, body, .. } if last || !reply.is_passing() => {
                 answers[*number] = Some((status, body.to_vec()));
-                Verdict::Settled
+                Decision::Settled
             }
-            _ => Verdict::Again,
+            _ => Decision::Retry,
         };
         self.send(control, 0..count, |number, request| render(*number, request), keep)?;
         ensure!(!control.stopped(), "stopped before the first message");
@@ -111,15 +111,15 @@ impl Client {
 }
 
 /// Sends the request until `judge` settles it, at most `TRIES_MAX` times.
-async fn settle(wire: &mut Wire, mut judge: impl FnMut(Reply<'_>, bool) -> Verdict) {
+async fn settle(wire: &mut HttpConnection, mut judge: impl FnMut(Reply<'_>, bool) -> Decision) {
     let mut pause = PAUSE_FIRST;
     for tried in 1..=TRIES_MAX {
-        let asked = wire.ask(Instant::now()).await;
+        let asked = wire.send(Instant::now()).await;
         let seen = wire.answered();
         let (location, body) = (seen.location(), seen.body());
         let reply =
             asked.status.map_or(Reply::None, |status| Reply::Answer { status, location, body });
-        if judge(reply, tried == TRIES_MAX) == Verdict::Settled {
+        if judge(reply, tried == TRIES_MAX) == Decision::Settled {
             break;
         }
         tokio::time::sleep(pause).await;

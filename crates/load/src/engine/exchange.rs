@@ -6,8 +6,8 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 
 use super::outcome::{ErrorKind, WriteOutcome, worth_retrying};
-use super::run::Seat;
-use super::wire::Asked;
+use super::run::Connection;
+use super::wire::SendResult;
 use crate::http::http1::Decoder;
 
 /// The default number of retries of an event, as in the course's client.
@@ -22,7 +22,7 @@ pub(crate) const PAUSE_DOUBLINGS_MAX: u32 = 6;
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
 
 /// Returns the backoff after `tried` failed tries, the last of which had this `Retry-After`.
-pub(crate) fn pause(tried: u32, retry_after_s: Option<u64>, rng: &mut SmallRng) -> Duration {
+pub(crate) fn backoff(tried: u32, retry_after_s: Option<u64>, rng: &mut SmallRng) -> Duration {
     let doubled = 1 << (tried - 1).min(PAUSE_DOUBLINGS_MAX);
     let longest = (PAUSE_FIRST * doubled).min(PAUSE_MAX);
     let asked_for = Duration::from_secs(retry_after_s.unwrap_or_default());
@@ -41,15 +41,15 @@ pub(crate) struct Settled<T> {
     pub(crate) tries: u32,
 }
 
-impl<O> Seat<O> {
+impl<O> Connection<O> {
     /// Backs off after `tried` failed tries, the last of which returned `asked`. Returns false if the run is
     /// stopped: there must be no further try.
-    pub(crate) async fn pause(&mut self, tried: u32, asked: &Asked) -> bool {
+    pub(crate) async fn pause(&mut self, tried: u32, asked: &SendResult) -> bool {
         if self.control.stopped() {
             return false;
         }
         tokio::select! {
-            () = tokio::time::sleep(pause(tried, asked.retry_after_s, &mut self.rng)) => true,
+            () = tokio::time::sleep(backoff(tried, asked.retry_after_s, &mut self.rng)) => true,
             () = self.control.cancelled() => false,
         }
     }
@@ -64,7 +64,7 @@ impl<O> Seat<O> {
         let (mut outcome, mut tries) = (WriteOutcome::Refused, 0);
         loop {
             tries += 1;
-            let asked = self.wire.ask(Instant::now()).await;
+            let asked = self.wire.send(Instant::now()).await;
             let result = asked.status.and_then(|status| judge(status, self.wire.answered()));
             let ended = result.map(drop);
             // A write that may have been stored once stays unknown, even if a later try is refused.

@@ -21,7 +21,7 @@ use super::pace::{Flow, Next, Pace, share, share_before};
 use super::record::{Record, Sample};
 use super::threads::{follow, on_threads, threads};
 use super::times::Times;
-use super::wire::{Cost, Scratch, Wire, scratch};
+use super::wire::{Cost, HttpConnection, Scratch, scratch};
 
 /// The pause of a closed-loop connection after a failed connect, instead of spinning.
 const REDIAL_PAUSE: Duration = Duration::from_millis(10);
@@ -29,9 +29,9 @@ const REDIAL_PAUSE: Duration = Duration::from_millis(10);
 /// A workload: what a connection does in one iteration.
 pub(crate) trait Work: Send + Sync + 'static {
     /// The state of a connection between iterations.
-    type Own: Default + 'static;
+    type State: Default + 'static;
     /// The result of a thread beside the measurements.
-    type Hand: Default + Send + 'static;
+    type Output: Default + Send + 'static;
 
     /// Returns the number of kinds of iterations; each kind has its own record.
     fn parts(&self) -> usize {
@@ -39,23 +39,27 @@ pub(crate) trait Work: Send + Sync + 'static {
     }
 
     /// Runs one iteration.
-    async fn turn(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> Turn;
+    async fn iterate(
+        &self,
+        seat: &mut Connection<Self::State>,
+        hand: &RefCell<Self::Output>,
+    ) -> Iteration;
 
     /// Returns whether this connection is finished, even if the run has iterations left.
-    fn is_done(&self, _seat: &Seat<Self::Own>) -> bool {
+    fn is_done(&self, _seat: &Connection<Self::State>) -> bool {
         false
     }
 
     /// Counts an iteration that was due but dropped, which happens only in an open loop. Returns its kind.
-    fn missed(&self, _seat: &mut Seat<Self::Own>, _hand: &RefCell<Self::Hand>) -> usize {
+    fn missed(&self, _seat: &mut Connection<Self::State>, _hand: &RefCell<Self::Output>) -> usize {
         0
     }
 
     /// Called after an iteration of kind `part` has ended or was dropped.
     fn ended(
         &self,
-        _seat: &Seat<Self::Own>,
-        _hand: &RefCell<Self::Hand>,
+        _seat: &Connection<Self::State>,
+        _hand: &RefCell<Self::Output>,
         _part: usize,
         _: &Sample,
     ) {
@@ -64,7 +68,7 @@ pub(crate) trait Work: Send + Sync + 'static {
 
 /// One connection and its state.
 #[derive(Debug)]
-pub(crate) struct Seat<O> {
+pub(crate) struct Connection<O> {
     /// Its number over all threads, from 0.
     pub(crate) number: u64,
     /// Its thread's number, from 0.
@@ -74,16 +78,16 @@ pub(crate) struct Seat<O> {
     /// When the iteration was due, and when the connection was free for it.
     pub(crate) due: Instant,
     pub(crate) began: Instant,
-    pub(crate) wire: Wire,
+    pub(crate) wire: HttpConnection,
     pub(crate) rng: SmallRng,
     /// The stop signal.
     pub(crate) control: Control,
-    pub(crate) own: O,
+    pub(crate) state: O,
 }
 
 /// The result of an iteration.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Iteration {
     pub(crate) part: usize,
     /// Start of the latency, if the client prepared the request first; `None`: the due time.
     pub(crate) began: Option<Instant>,
@@ -94,11 +98,11 @@ pub(crate) struct Turn {
     pub(crate) detail: Option<String>,
 }
 
-impl Turn {
+impl Iteration {
     /// An iteration of kind `part` that ends now, with the cost since the previous one.
     pub(crate) fn ended<O>(
         part: usize,
-        seat: &mut Seat<O>,
+        seat: &mut Connection<O>,
         result: Result<(), ErrorKind>,
         detail: Option<String>,
     ) -> Self {
@@ -172,7 +176,7 @@ impl<W: Work> Engine<W> {
         self,
         control: &Control,
         name: impl Into<String>,
-    ) -> Result<(Measured, Vec<W::Hand>)> {
+    ) -> Result<(Measured, Vec<W::Output>)> {
         let connections = self.flows.iter().map(|flow| flow.connections).sum();
         let count = threads(self.threads, connections);
         let shared = Arc::new(Shared {
@@ -226,7 +230,7 @@ struct Shared<W> {
 
 impl<W: Work> Shared<W> {
     /// Runs thread `id` to its end. Returns its measurements; `elapsed` is the end of the last iteration.
-    fn work_on(self: Arc<Self>, id: u32, runtime: &Runtime) -> Result<(Measured, W::Hand)> {
+    fn work_on(self: Arc<Self>, id: u32, runtime: &Runtime) -> Result<(Measured, W::Output)> {
         let local = LocalSet::new();
         let thread = runtime.block_on(local.run_until(Thread::run(self, id)))?;
         drop(local);
@@ -236,7 +240,7 @@ impl<W: Work> Shared<W> {
 
     /// Returns this thread's connections of a flow with their numbers, dialled if they are kept alive. A
     /// connection that cannot be dialled now is dialled, and counted, in its first iteration.
-    async fn dial(&self, id: u32, flow: Flow, scratch: &Rc<Scratch>) -> Vec<(u64, Wire)> {
+    async fn dial(&self, id: u32, flow: Flow, scratch: &Rc<Scratch>) -> Vec<(u64, HttpConnection)> {
         let client = &self.engine.client;
         let first = share_before(flow.connections, self.threads, id);
         let mine = share(flow.connections, self.threads, id);
@@ -244,7 +248,7 @@ impl<W: Work> Shared<W> {
             client.addresses.iter().cycle().skip(first as usize % client.addresses.len());
         let wires = (u64::from(first)..).zip(addresses).take(mine as usize);
         join_all(wires.map(async |(number, &address)| {
-            let mut wire = Wire::new(client, address, Rc::clone(scratch));
+            let mut wire = HttpConnection::new(client, address, Rc::clone(scratch));
             wire.prepare().await;
             (number, wire)
         }))
@@ -258,7 +262,7 @@ struct Thread<W: Work> {
     id: u32,
     start: Instant,
     measured: RefCell<Measured>,
-    hand: RefCell<W::Hand>,
+    hand: RefCell<W::Output>,
 }
 
 impl<W: Work> Thread<W> {
@@ -291,7 +295,7 @@ impl<W: Work> Thread<W> {
     fn start_flow(
         self: &Rc<Self>,
         flow: usize,
-        wires: Vec<(u64, Wire)>,
+        wires: Vec<(u64, HttpConnection)>,
         tasks: &mut JoinSet<io::Result<()>>,
     ) {
         if wires.is_empty() {
@@ -303,7 +307,7 @@ impl<W: Work> Thread<W> {
         let timeout = engine.client.timeout;
         let pace = Rc::new(engine.flows[flow].pace(threads, self.start, taken, timeout));
         for (number, wire) in wires {
-            let seat = Seat {
+            let seat = Connection {
                 number,
                 thread: self.id,
                 flow,
@@ -312,7 +316,7 @@ impl<W: Work> Thread<W> {
                 wire,
                 rng: rng(engine.seed, &[engine.stage, flow as u64, number]),
                 control: shared.control.clone(),
-                own: W::Own::default(),
+                state: W::State::default(),
             };
             tasks.spawn_local(Rc::clone(self).drive(Rc::clone(&pace), seat));
         }
@@ -326,7 +330,11 @@ impl<W: Work> Thread<W> {
     }
 
     /// Runs one connection from its first iteration to its last.
-    async fn drive(self: Rc<Self>, pace: Rc<Pace>, mut seat: Seat<W::Own>) -> io::Result<()> {
+    async fn drive(
+        self: Rc<Self>,
+        pace: Rc<Pace>,
+        mut seat: Connection<W::State>,
+    ) -> io::Result<()> {
         let Shared { control, engine: Engine { work, .. }, .. } = &*self.shared;
         let mut woken = false;
         while !work.is_done(&seat) {
@@ -345,7 +353,7 @@ impl<W: Work> Thread<W> {
                         self.began(now - intended, queued);
                     }
                     (seat.due, seat.began) = (intended, now);
-                    let turn = work.turn(&mut seat, &self.hand).await;
+                    let turn = work.iterate(&mut seat, &self.hand).await;
                     let is_lost = turn.result == Err(ErrorKind::Connect);
                     self.note(&seat, turn);
                     if is_lost && is_closed {
@@ -374,13 +382,16 @@ impl<W: Work> Thread<W> {
 
     /// Records an iteration that was dropped: its deadline passed, or the run was stopped, before a connection
     /// was free.
-    fn miss(&self, seat: &mut Seat<W::Own>) {
+    fn miss(&self, seat: &mut Connection<W::State>) {
         let part = self.shared.engine.work.missed(seat, &self.hand);
         let (cost, result) = (Cost::default(), Err(ErrorKind::NotSent));
-        self.note(seat, Turn { part, began: None, done: seat.began, cost, result, detail: None });
+        self.note(
+            seat,
+            Iteration { part, began: None, done: seat.began, cost, result, detail: None },
+        );
     }
 
-    fn note(&self, seat: &Seat<W::Own>, turn: Turn) {
+    fn note(&self, seat: &Connection<W::State>, turn: Iteration) {
         let sample = Sample {
             done_at: turn.done - self.start,
             total: turn.done - turn.began.unwrap_or(seat.due),

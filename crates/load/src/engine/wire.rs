@@ -30,7 +30,7 @@ const LOST: Failure = (ErrorKind::Reset, None);
 
 /// The result of sending a request once.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct SendResult {
     pub(crate) status: Result<u16, ErrorKind>,
     /// The operating system's text for an error.
     pub(crate) detail: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) struct Asked {
     pub(crate) retry_after_s: Option<u64>,
 }
 
-impl Asked {
+impl SendResult {
     /// Returns an error unless the status is `wanted`.
     pub(crate) fn expect(&self, wanted: u16) -> Result<(), ErrorKind> {
         match self.status {
@@ -70,7 +70,7 @@ pub(crate) struct Cost {
 
 /// A connection that is dialled on demand, with its request buffer.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct HttpConnection {
     address: SocketAddr,
     keep: bool,
     timeout: Duration,
@@ -83,7 +83,7 @@ pub(crate) struct Wire {
     cost: Cost,
 }
 
-impl Wire {
+impl HttpConnection {
     /// A connection that is not dialled yet. `scratch` is its thread's buffer.
     pub(crate) fn new(client: &Client, address: SocketAddr, scratch: Rc<Scratch>) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Wire {
 
     /// Sends the request and waits for its response, at most the timeout from `began`. An error closes the
     /// connection; the next request dials again.
-    pub(crate) async fn ask(&mut self, began: Instant) -> Asked {
+    pub(crate) async fn send(&mut self, began: Instant) -> SendResult {
         self.cost.wait = None;
         let sent_before = self.cost.sent_bytes;
         let deadline = tokio::time::Instant::from_std(began + self.timeout);
@@ -134,7 +134,7 @@ impl Wire {
             Err((kind, detail)) => (Err(kind), detail),
         };
         let retry_after_s = status.ok().and_then(|_| self.decoder.retry_after_s());
-        Asked { status, detail, sent: self.cost.sent_bytes > sent_before, retry_after_s }
+        SendResult { status, detail, sent: self.cost.sent_bytes > sent_before, retry_after_s }
     }
 
     async fn exchange(&mut self, began: Instant) -> Result<Answer, Failure> {

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::plan::Plan;
 use super::set::{LinkSet, Pair};
-use crate::engine::client::{Reply, Verdict};
+use crate::engine::client::{Decision, Reply};
 use crate::engine::control::Control;
 
 /// Creates the links of the plan's set, unless they exist already.
@@ -27,9 +27,9 @@ pub(crate) fn create_links(plan: &Plan, control: &Control) -> Result<()> {
             let answer = match reply {
                 Reply::Answer { status, .. } if plan.create.expect.contains(&status) => {
                     created += 1;
-                    return Verdict::Settled;
+                    return Decision::Settled;
                 }
-                _ if reply.is_passing() && !last => return Verdict::Again,
+                _ if reply.is_passing() && !last => return Decision::Retry,
                 Reply::Answer { status, .. } if reply.is_passing() => {
                     format!("returned {status} on every try")
                 }
@@ -37,7 +37,7 @@ pub(crate) fn create_links(plan: &Plan, control: &Control) -> Result<()> {
                 Reply::None => "got no response on any try".to_owned(),
             };
             refusal.replace(Some(answer));
-            Verdict::Settled
+            Decision::Settled
         },
     )?;
     if let Some(answer) = refusal.into_inner() {

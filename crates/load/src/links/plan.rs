@@ -8,7 +8,7 @@ use super::cli::{
     AccountsGetCommand, CommonArgs, LinkSetArgs, MixedCommand, RequestCommand, SignInCommand,
 };
 use super::set::{self, LinkSet};
-use crate::accounts::{Choice, NAME_BYTES, People, Tokens};
+use crate::accounts::{Choice, NAME_BYTES, SeededUsers, Tokens};
 use crate::engine::client::Client;
 use crate::engine::pace::{Flow, Until};
 use crate::engine::times::float;
@@ -86,13 +86,13 @@ impl GetLoad {
 
     fn people(command: &AccountsGetCommand, target: &Target) -> Result<Self> {
         let tokens = Tokens::read(&command.tokens, command.sessions)?;
-        let people = People::signed_in(tokens, command.users);
+        let people = SeededUsers::signed_in(tokens, command.users);
         let zipf = |exponent| Choice::zipf(people.count, exponent);
         Ok(Self {
             template: Template::with_token(ME_PATH, target)?,
             choice: command.zipf.map_or(Ok(Choice::Even), zipf)?,
             others: Some((people.signed_in_count(), Template::new("GET", USER_PATH, target)?)),
-            set: LinkSet::People(people),
+            set: LinkSet::Users(people),
             expect: command.expect.clone(),
             head: false,
         })
@@ -103,7 +103,7 @@ impl GetLoad {
         let body = ("{\"username\":\"", NAME_BYTES, after.as_str());
         Ok(Self {
             template: Template::with_json(SESSION_PATH, body, target)?,
-            set: LinkSet::People(People { tokens: Tokens::none(), count: command.users }),
+            set: LinkSet::Users(SeededUsers { tokens: Tokens::none(), count: command.users }),
             expect: command.expect.clone(),
             head: false,
             choice: Choice::Even,
@@ -141,19 +141,19 @@ pub(crate) struct Plan {
     pub(crate) get: Option<GetLoad>,
     pub(crate) put: Option<PutLoad>,
     /// Creates the links that the run reads, by the seeds' API.
-    pub(crate) create: Side,
+    pub(crate) create: SideRequest,
     /// Reads a link back, by the seeds' API.
-    pub(crate) read_back: Side,
+    pub(crate) read_back: SideRequest,
 }
 
 /// A request outside the measurement, and the statuses that count as success.
 #[derive(Debug)]
-pub(crate) struct Side {
+pub(crate) struct SideRequest {
     pub(crate) template: Template,
     pub(crate) expect: Vec<u16>,
 }
 
-impl Side {
+impl SideRequest {
     fn new(method: &str, path: &str, expect: &[u16], target: &Target) -> Result<Self> {
         Ok(Self { template: Template::new(method, path, target)?, expect: expect.to_vec() })
     }
@@ -175,8 +175,8 @@ impl Plan {
             command: name,
             lanes: lanes(command)?,
             prefix: args.prefix.clone().unwrap_or_else(|| set::random_prefix(rand::random())),
-            create: Side::new("PUT", WRITE_PATH, WRITTEN, &target)?,
-            read_back: Side::new("GET", read_path, redirects, &target)?,
+            create: SideRequest::new("PUT", WRITE_PATH, WRITTEN, &target)?,
+            read_back: SideRequest::new("GET", read_path, redirects, &target)?,
             get,
             put,
             client: Client {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::plan::{Kind, Lane, Mix, Plan};
 use super::set::LinkSet;
 use super::verify::Verification;
-use crate::accounts::{Choice, People};
+use crate::accounts::{Choice, SeededUsers};
 use crate::engine::outcome::Outcomes;
 use crate::engine::pace::Until;
 use crate::engine::record::Record;
@@ -18,7 +18,7 @@ use crate::engine::series::Point;
 use crate::report::figures::{
     Figures, Latency, Pacing, Spread, decimal, ms, thousands, us_per_request,
 };
-use crate::report::page::{Facts, Ours, Outcome, Page, Published, Report, Section, Table};
+use crate::report::page::{Facts, Ours, Page, Published, Report, RunOutcome, Section, Table};
 use crate::report::plots::{self, Series};
 use crate::report::published::{SeedRun, published};
 
@@ -96,7 +96,7 @@ pub(crate) fn write(
     started: SystemTime,
     runs: &[Run],
     out: &mut impl Write,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let report = Report::new(
         plan.command,
         &plan.args.url,
@@ -108,7 +108,7 @@ pub(crate) fn write(
     report.write(&page, plan.args.json.as_deref(), plan.args.html.as_deref(), out)?;
     let total = &report.figures.total;
     let is_clean = total.verification.as_ref().is_none_or(Verification::clean);
-    Ok(Outcome::of(total.all.succeeded > 0 && is_clean))
+    Ok(RunOutcome::of(total.all.succeeded > 0 && is_clean))
 }
 
 /// Merges all runs: counts and times are summed.
@@ -174,7 +174,7 @@ fn workload(plan: &Plan) -> String {
         let method = if get.head { "HEAD" } else { "GET" };
         parts.push(match (&get.set, get.set.count()) {
             (LinkSet::Fixed, _) => format!("{method} of one path"),
-            (LinkSet::People(people), _) => persons(people, get.choice),
+            (LinkSet::Users(people), _) => persons(people, get.choice),
             (_, 1) => format!("{method} of one link"),
             (_, count) => format!("{method} of {count} links at random"),
         });
@@ -191,7 +191,7 @@ fn workload(plan: &Plan) -> String {
     parts.join(", ")
 }
 
-fn persons(people: &People, choice: Choice) -> String {
+fn persons(people: &SeededUsers, choice: Choice) -> String {
     let how = if matches!(choice, Choice::Zipf(_)) { "by Zipf's law" } else { "at random" };
     match people.signed_in_count() {
         0 => format!("sign-ins of {} accounts {how}", people.count),

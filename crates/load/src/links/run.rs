@@ -21,10 +21,10 @@ use crate::engine::limits::allow_connections;
 use crate::engine::outcome::{ErrorKind, Outcomes};
 use crate::engine::run::{Engine, Measured};
 use crate::http::http1::Keep;
-use crate::report::page::Outcome;
+use crate::report::page::RunOutcome;
 
 /// Runs `command` and writes the report to `out`.
-pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<Outcome> {
+pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<RunOutcome> {
     let plan = Arc::new(Plan::new(command)?);
     allow_connections(plan.args.connections)?;
     let (started, runs) = interruptible(|control| all_runs(&plan, control))?;

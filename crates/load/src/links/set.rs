@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::accounts::People;
+use crate::accounts::SeededUsers;
 
 /// The largest number of shorts in `--shorts`.
 const GIVEN_MAX: usize = 10_000_000;
@@ -85,7 +85,7 @@ pub(crate) enum LinkSet {
     /// Existing links from `--shorts`: percent-encoded shorts with their targets, empty if unknown.
     Given(Vec<Pair>),
     /// Users instead of links: a token or a name takes the short's place.
-    People(People),
+    Users(SeededUsers),
 }
 
 impl LinkSet {
@@ -118,14 +118,14 @@ impl LinkSet {
             Self::Fixed => 1,
             Self::Own { count } => *count,
             Self::Given(links) => links.len() as u64,
-            Self::People(people) => people.count,
+            Self::Users(people) => people.count,
         }
     }
 
     /// Returns whether the target of every link is known.
     pub(crate) fn targets_known(&self) -> bool {
         match self {
-            Self::Fixed | Self::People(_) => false,
+            Self::Fixed | Self::Users(_) => false,
             Self::Own { .. } => true,
             Self::Given(links) => links.iter().all(|link| !link.long.is_empty()),
         }
@@ -136,7 +136,7 @@ impl LinkSet {
         match self {
             Self::Fixed => {}
             Self::Own { .. } => pair.for_reading(prefix, index),
-            Self::People(people) => {
+            Self::Users(people) => {
                 people.write(index, &mut pair.short);
                 pair.long.clear();
             }

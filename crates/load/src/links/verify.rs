@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::set::{Pair, Write};
-use crate::engine::client::{Reply, Verdict};
+use crate::engine::client::{Decision, Reply};
 use crate::engine::control::Control;
 use crate::engine::outcome::WriteOutcome;
 use crate::report::examples::Examples;
@@ -97,24 +97,24 @@ pub(crate) fn verify(plan: &Plan, run: u32, ledgers: &[Ledger]) -> Result<Verifi
             let seen = match reply {
                 Reply::Answer { status, location, .. } if read_back.expect.contains(&status) => {
                     if location == Some(&pair.long) {
-                        Seen::Right
+                        ReadBack::Right
                     } else {
-                        Seen::Wrong
+                        ReadBack::Wrong
                     }
                 }
-                Reply::Answer { status: 404 | 410, .. } => Seen::Absent,
-                _ if last => Seen::Unreadable,
-                _ => return Verdict::Again,
+                Reply::Answer { status: 404 | 410, .. } => ReadBack::Absent,
+                _ if last => ReadBack::Unreadable,
+                _ => return Decision::Retry,
             };
             found.count(*outcome, seen, &pair.short);
-            Verdict::Settled
+            Decision::Settled
         },
     )?;
     Ok(found)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum ReadBack {
     Right,
     Wrong,
     Absent,
@@ -122,18 +122,18 @@ enum Seen {
 }
 
 impl Verification {
-    fn count(&mut self, outcome: WriteOutcome, seen: Seen, short: &[u8]) {
+    fn count(&mut self, outcome: WriteOutcome, seen: ReadBack, short: &[u8]) {
         let is_acknowledged = outcome == WriteOutcome::Acknowledged;
         match (is_acknowledged, seen) {
-            (true, Seen::Right) => self.verified += 1,
-            (true, Seen::Wrong) => self.wrong += 1,
-            (true, Seen::Absent) => self.missing += 1,
-            (true, Seen::Unreadable) => self.unreadable += 1,
-            (false, Seen::Right) => self.unknown_stored += 1,
-            (false, Seen::Wrong) => self.unknown_wrong += 1,
-            (false, Seen::Absent | Seen::Unreadable) => {}
+            (true, ReadBack::Right) => self.verified += 1,
+            (true, ReadBack::Wrong) => self.wrong += 1,
+            (true, ReadBack::Absent) => self.missing += 1,
+            (true, ReadBack::Unreadable) => self.unreadable += 1,
+            (false, ReadBack::Right) => self.unknown_stored += 1,
+            (false, ReadBack::Wrong) => self.unknown_wrong += 1,
+            (false, ReadBack::Absent | ReadBack::Unreadable) => {}
         }
-        if seen == Seen::Wrong || (is_acknowledged && seen != Seen::Right) {
+        if seen == ReadBack::Wrong || (is_acknowledged && seen != ReadBack::Right) {
             self.examples.add(|| String::from_utf8_lossy(short).into_owned());
         }
     }

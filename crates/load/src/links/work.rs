@@ -13,7 +13,7 @@ use super::raw::{RawRows, Row};
 use super::set::{Pair, Write};
 use crate::engine::outcome::{ErrorKind, Outcomes, WriteOutcome};
 use crate::engine::record::Sample;
-use crate::engine::run::{Seat, Turn, Work};
+use crate::engine::run::{Connection, Iteration, Work};
 
 /// The workload of a run.
 #[derive(Debug)]
@@ -38,29 +38,29 @@ pub(crate) struct Hand {
 
 impl Requests {
     /// Writes a read request into the connection's buffer.
-    fn prepare_get(&self, seat: &mut Seat<Pair>) {
+    fn prepare_get(&self, seat: &mut Connection<Pair>) {
         let Some(get) = &self.plan.get else { return };
         let index = get.choice.draw(&mut seat.rng, get.set.count());
-        let pair = &mut seat.own;
+        let pair = &mut seat.state;
         get.set.pair(&self.plan.prefix, index, pair);
         seat.wire.head_only = get.head;
         get.template_of(index).render(&pair.short, &pair.long, &mut seat.wire.request);
     }
 
     /// Writes a write request into the connection's buffer. Returns the write's number.
-    fn prepare_put(&self, seat: &mut Seat<Pair>, hand: &mut Hand) -> u64 {
+    fn prepare_put(&self, seat: &mut Connection<Pair>, hand: &mut Hand) -> u64 {
         let Some(put) = &self.plan.put else { return 0 };
         // With `--same-pair` all threads write the link of the first thread.
         let (thread, number) = if put.same_pair { (0, 0) } else { (seat.thread, hand.begun) };
         hand.begun += 1;
-        let pair = &mut seat.own;
+        let pair = &mut seat.state;
         pair.for_writing(&self.plan.prefix, Write { run: self.run, thread, number });
         seat.wire.head_only = false;
         put.template.render(&pair.short, &pair.long, &mut seat.wire.request);
         number
     }
 
-    fn judge(&self, kind: Kind, status: u16, seat: &Seat<Pair>) -> Result<(), ErrorKind> {
+    fn judge(&self, kind: Kind, status: u16, seat: &Connection<Pair>) -> Result<(), ErrorKind> {
         let plan = &*self.plan;
         let is_expected = match kind {
             Kind::Get => plan.get.as_ref().is_some_and(|get| get.expect.contains(&status)),
@@ -71,7 +71,7 @@ impl Requests {
         }
         let is_wrong = plan.args.verify
             && kind == Kind::Get
-            && seat.wire.answered().location() != Some(seat.own.long.as_slice());
+            && seat.wire.answered().location() != Some(seat.state.long.as_slice());
         if is_wrong { Err(ErrorKind::WrongTarget) } else { Ok(()) }
     }
 
@@ -85,14 +85,14 @@ impl Requests {
 }
 
 impl Work for Requests {
-    type Own = Pair;
-    type Hand = Hand;
+    type State = Pair;
+    type Output = Hand;
 
     fn parts(&self) -> usize {
         2
     }
 
-    async fn turn(&self, seat: &mut Seat<Pair>, hand: &RefCell<Hand>) -> Turn {
+    async fn iterate(&self, seat: &mut Connection<Pair>, hand: &RefCell<Hand>) -> Iteration {
         let kind = self.choose(seat.flow, &mut seat.rng);
         let write = match kind {
             Kind::Get => {
@@ -101,10 +101,10 @@ impl Work for Requests {
             }
             Kind::Put => self.prepare_put(seat, &mut hand.borrow_mut()),
         };
-        let asked = seat.wire.ask(seat.began).await;
+        let asked = seat.wire.send(seat.began).await;
         let result = asked.status.and_then(|status| self.judge(kind, status, seat));
         let outcome = asked.outcome(result);
-        let turn = Turn::ended(kind as usize, seat, result, asked.detail);
+        let turn = Iteration::ended(kind as usize, seat, result, asked.detail);
         if kind == Kind::Put {
             let mut hand = hand.borrow_mut();
             hand.writes.count(outcome);
@@ -115,7 +115,7 @@ impl Work for Requests {
         turn
     }
 
-    fn missed(&self, seat: &mut Seat<Pair>, hand: &RefCell<Hand>) -> usize {
+    fn missed(&self, seat: &mut Connection<Pair>, hand: &RefCell<Hand>) -> usize {
         let kind = self.choose(seat.flow, &mut seat.rng);
         if kind == Kind::Put {
             hand.borrow_mut().writes.count(WriteOutcome::Refused);
@@ -123,7 +123,7 @@ impl Work for Requests {
         kind as usize
     }
 
-    fn ended(&self, seat: &Seat<Pair>, hand: &RefCell<Hand>, part: usize, sample: &Sample) {
+    fn ended(&self, seat: &Connection<Pair>, hand: &RefCell<Hand>, part: usize, sample: &Sample) {
         if let Some(raw) = &self.raw {
             let mut hand = hand.borrow_mut();
             let rows = hand.raw.get_or_insert_with(|| raw.clone());

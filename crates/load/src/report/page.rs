@@ -15,24 +15,24 @@ use super::published::SeedRun;
 
 /// Whether the run passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Requests succeeded, and `--verify`, if given, found no fault.
-    Sound,
+    Passed,
     /// `--verify` found a fault, or no request succeeded.
-    Unsound,
+    Failed,
 }
 
-impl Outcome {
+impl RunOutcome {
     pub(crate) fn of(is_sound: bool) -> Self {
-        if is_sound { Self::Sound } else { Self::Unsound }
+        if is_sound { Self::Passed } else { Self::Failed }
     }
 
     /// Returns the process's exit code: 0 or 1.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
-            Self::Sound => 0,
-            Self::Unsound => 1,
+            Self::Passed => 0,
+            Self::Failed => 1,
         }
     }
 }

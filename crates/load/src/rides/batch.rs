@@ -15,8 +15,8 @@ use super::ride::{Ids, Ride};
 use super::tally::Tally;
 use crate::engine::exchange::RETRIES;
 use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
-use crate::engine::run::{Seat, Turn, Work};
-use crate::engine::wire::Asked;
+use crate::engine::run::{Connection, Iteration, Work};
+use crate::engine::wire::SendResult;
 
 /// The status of a batch whose lines were all stored.
 const KEPT: u16 = 200;
@@ -62,7 +62,7 @@ pub(crate) struct Batches {
 
 /// The state of a connection.
 #[derive(Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct ConnectionState {
     ids: Ids,
     lines: Vec<Line>,
     /// Acknowledged events of the previous batch.
@@ -115,7 +115,7 @@ struct LineAnswer {
 
 /// Assigns the lines of the response to the lines that were sent. A line without one gets the status of the
 /// whole response, which is never an acknowledgement.
-fn settle(lines: &mut [Line], asked: &Asked, body: &[u8]) {
+fn settle(lines: &mut [Line], asked: &SendResult, body: &[u8]) {
     let mut answers = body.split(|byte| *byte == b'\n').map(serde_json::from_slice::<LineAnswer>);
     let whole = match asked.status {
         Ok(200..=299) => Err(ErrorKind::Malformed),
@@ -156,8 +156,8 @@ impl Batches {
     }
 
     /// Fills the batch with new events and repeats of the previous batch.
-    fn fill(&self, seat: &mut Seat<Own>) {
-        let own = &mut seat.own;
+    fn fill(&self, seat: &mut Connection<ConnectionState>) {
+        let own = &mut seat.state;
         own.lines.clear();
         for _ in 0..self.take() {
             let event = (own.ids.mint(), self.plan.args.ranges.draw(&mut seat.rng));
@@ -167,8 +167,8 @@ impl Batches {
     }
 
     /// Renders the request from the open lines.
-    fn render(&self, seat: &mut Seat<Own>) -> io::Result<()> {
-        let own = &mut seat.own;
+    fn render(&self, seat: &mut Connection<ConnectionState>) -> io::Result<()> {
+        let own = &mut seat.state;
         own.body.clear();
         for line in own.lines.iter().filter(|line| line.open()) {
             self.plan.requests.line(line.id, &line.ride, &mut own.body);
@@ -179,13 +179,13 @@ impl Batches {
     }
 
     /// Sends the batch until every line is settled or given up. Returns the last result and the tries.
-    async fn send(&self, seat: &mut Seat<Own>) -> (Asked, u32) {
+    async fn send(&self, seat: &mut Connection<ConnectionState>) -> (SendResult, u32) {
         let mut tries = 0;
         loop {
             tries += 1;
-            let asked = seat.wire.ask(Instant::now()).await;
-            settle(&mut seat.own.lines, &asked, seat.wire.answered().body());
-            let open = seat.own.lines.iter().any(Line::open);
+            let asked = seat.wire.send(Instant::now()).await;
+            settle(&mut seat.state.lines, &asked, seat.wire.answered().body());
+            let open = seat.state.lines.iter().any(Line::open);
             let again = open && tries <= RETRIES && seat.pause(tries, &asked).await;
             // The body was compressed without an error before.
             if !again || self.render(seat).is_err() {
@@ -194,7 +194,7 @@ impl Batches {
         }
     }
 
-    fn note(&self, own: &mut Own, tally: &mut Tally) {
+    fn note(&self, own: &mut ConnectionState, tally: &mut Tally) {
         for line in &own.lines {
             if line.repeat {
                 tally.events.count_repeat(line.result);
@@ -213,7 +213,7 @@ impl Batches {
 }
 
 /// Returns the result of the batch: the error of its first failed line, otherwise its own status.
-fn result(lines: &[Line], asked: &Asked) -> Result<(), ErrorKind> {
+fn result(lines: &[Line], asked: &SendResult) -> Result<(), ErrorKind> {
     match lines.iter().find_map(|line| line.result.err()) {
         Some(error) => Err(error),
         None => asked.expect(KEPT),
@@ -221,10 +221,14 @@ fn result(lines: &[Line], asked: &Asked) -> Result<(), ErrorKind> {
 }
 
 impl Work for Batches {
-    type Own = Own;
-    type Hand = Tally;
+    type State = ConnectionState;
+    type Output = Tally;
 
-    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>) -> Turn {
+    async fn iterate(
+        &self,
+        seat: &mut Connection<ConnectionState>,
+        hand: &RefCell<Tally>,
+    ) -> Iteration {
         self.fill(seat);
         let rendered = self.render(seat);
         let began = Instant::now();
@@ -233,26 +237,26 @@ impl Work for Batches {
         } else {
             let (asked, tries) = self.send(seat).await;
             hand.borrow_mut().events.retries += u64::from(tries - 1);
-            (result(&seat.own.lines, &asked), asked.detail)
+            (result(&seat.state.lines, &asked), asked.detail)
         };
-        let turn = Turn::ended(0, seat, result, detail);
-        self.note(&mut seat.own, &mut hand.borrow_mut());
-        Turn { began: Some(began), ..turn }
+        let turn = Iteration::ended(0, seat, result, detail);
+        self.note(&mut seat.state, &mut hand.borrow_mut());
+        Iteration { began: Some(began), ..turn }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rides::ride::Place;
+    use crate::rides::ride::SkierDay;
 
     fn lines(count: u128) -> Vec<Line> {
-        let ride = Ride { place: Place { resort: 1, skier: 1 }, time: 1, lift: 1 };
+        let ride = Ride { place: SkierDay { resort: 1, skier: 1 }, time: 1, lift: 1 };
         (0..count).map(|id| Line::new((Uuid::from_u128(id), ride), false)).collect()
     }
 
-    fn asked(status: Result<u16, ErrorKind>) -> Asked {
-        Asked { status, detail: None, sent: true, retry_after_s: None }
+    fn asked(status: Result<u16, ErrorKind>) -> SendResult {
+        SendResult { status, detail: None, sent: true, retry_after_s: None }
     }
 
     fn outcomes(lines: &[Line]) -> Vec<WriteOutcome> {

@@ -8,11 +8,11 @@ use rand::RngExt;
 
 use super::plan::RidesPlan;
 use crate::engine::outcome::ErrorKind;
-use crate::engine::run::{Seat, Turn, Work};
+use crate::engine::run::{Connection, Iteration, Work};
 
 /// The kinds of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Question {
+pub(crate) enum ReadKind {
     /// The number of skiers in a resort on the day.
     DaySkiers,
     /// The vertical of a skier's day.
@@ -21,7 +21,7 @@ pub(crate) enum Question {
     SkierVertical,
 }
 
-impl Question {
+impl ReadKind {
     pub(crate) const ALL: [Self; 3] = [Self::DaySkiers, Self::SkierDay, Self::SkierVertical];
 
     /// Returns the name in reports.
@@ -38,46 +38,46 @@ impl Question {
 #[derive(Debug)]
 pub(crate) struct Questions {
     pub(crate) plan: Arc<RidesPlan>,
-    pub(crate) asked: Vec<Question>,
+    pub(crate) asked: Vec<ReadKind>,
 }
 
 impl Questions {
-    fn draw(&self, seat: &mut Seat<()>) -> usize {
+    fn draw(&self, seat: &mut Connection<()>) -> usize {
         seat.rng.random_range(0..self.asked.len())
     }
 }
 
 impl Work for Questions {
-    type Own = ();
+    type State = ();
     /// 404 responses: the skier has no rides.
-    type Hand = u64;
+    type Output = u64;
 
     fn parts(&self) -> usize {
         self.asked.len()
     }
 
-    async fn turn(&self, seat: &mut Seat<()>, hand: &RefCell<u64>) -> Turn {
+    async fn iterate(&self, seat: &mut Connection<()>, hand: &RefCell<u64>) -> Iteration {
         let part = self.draw(seat);
         let place = self.plan.args.ranges.draw_place(&mut seat.rng);
         let requests = &self.plan.requests;
         let path = match self.asked[part] {
-            Question::DaySkiers => requests.day_path(place.resort),
-            Question::SkierDay => requests.skier_day_path(place).to_string(),
-            Question::SkierVertical => requests.skier_path(place),
+            ReadKind::DaySkiers => requests.day_path(place.resort),
+            ReadKind::SkierDay => requests.skier_day_path(place).to_string(),
+            ReadKind::SkierVertical => requests.skier_path(place),
         };
         requests.target.get(path, "", &mut seat.wire.request);
-        let asked = seat.wire.ask(Instant::now()).await;
+        let asked = seat.wire.send(Instant::now()).await;
         let result = match asked.expect(200) {
-            Err(ErrorKind::Status(404)) if self.asked[part] != Question::DaySkiers => {
+            Err(ErrorKind::Status(404)) if self.asked[part] != ReadKind::DaySkiers => {
                 *hand.borrow_mut() += 1;
                 Ok(())
             }
             other => other,
         };
-        Turn::ended(part, seat, result, asked.detail)
+        Iteration::ended(part, seat, result, asked.detail)
     }
 
-    fn missed(&self, seat: &mut Seat<()>, _hand: &RefCell<u64>) -> usize {
+    fn missed(&self, seat: &mut Connection<()>, _hand: &RefCell<u64>) -> usize {
         self.draw(seat)
     }
 }

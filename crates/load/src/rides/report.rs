@@ -16,7 +16,7 @@ use crate::engine::record::Record;
 use crate::engine::run::Measured;
 use crate::engine::times::float;
 use crate::report::figures::{Figures, Latency, Pacing, decimal, thousands, us_per_request};
-use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
+use crate::report::page::{Facts, Page, Published, Report, RunOutcome, Section, Table};
 use crate::report::published::{SeedRun, published};
 
 /// The options of the run.
@@ -81,7 +81,7 @@ pub(crate) fn write(
     started: SystemTime,
     run: Run,
     out: &mut impl Write,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let options = Options {
         workload: run.workload.clone(),
         ranges: plan.args.ranges.clone(),
@@ -90,11 +90,11 @@ pub(crate) fn write(
     };
     let run = run.finished(plan.command);
     let is_sound = run.rows.iter().any(|row| row.figures.succeeded > 0)
-        && run.events.is_none_or(|events| events.told_apart())
+        && run.events.is_none_or(|events| events.idempotency_holds())
         && run.verification.as_ref().is_none_or(Verification::clean);
     let report = Report::new(plan.command, &plan.args.url, started, options, run);
     report.write(&page(&report), plan.args.json.as_deref(), None, out)?;
-    Ok(Outcome::of(is_sound))
+    Ok(RunOutcome::of(is_sound))
 }
 
 impl Run {
@@ -220,7 +220,7 @@ fn add_events(facts: &mut Facts, events: &Events, per_s: f64) {
     if events.new_as_replayed > 0 {
         facts.add("new events answered as replayed", thousands(events.new_as_replayed));
     }
-    if !events.told_apart() {
+    if !events.idempotency_holds() {
         facts.add("IDEMPOTENCY", "FAILED: repeats were answered as new events, or the reverse");
     }
 }

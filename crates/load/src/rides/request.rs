@@ -4,7 +4,7 @@ use std::fmt::{Display, from_fn};
 
 use uuid::Uuid;
 
-use super::ride::{Place, Ranges, Ride};
+use super::ride::{Ranges, Ride, SkierDay};
 use crate::http::target::{Target, put};
 
 /// The path of the ledger, the counts of accepted and stored rides.
@@ -27,7 +27,7 @@ impl Requests {
     }
 
     /// Returns the path of a skier's day.
-    pub(crate) fn skier_day_path(&self, Place { resort, skier }: Place) -> impl Display {
+    pub(crate) fn skier_day_path(&self, SkierDay { resort, skier }: SkierDay) -> impl Display {
         let (season, day) = (&self.season, self.day);
         from_fn(move |f| write!(f, "/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}"))
     }
@@ -38,8 +38,8 @@ impl Requests {
     }
 
     /// Returns the path of a skier's vertical in the season.
-    pub(crate) fn skier_path(&self, place: Place) -> String {
-        let Place { resort, skier } = place;
+    pub(crate) fn skier_path(&self, place: SkierDay) -> String {
+        let SkierDay { resort, skier } = place;
         format!("/skiers/{skier}/vertical?resort={resort}&season={}", self.season)
     }
 
@@ -56,7 +56,7 @@ impl Requests {
 
     /// Appends the line of one ride to a batch's body.
     pub(crate) fn line(&self, id: Uuid, ride: &Ride, body: &mut Vec<u8>) {
-        let Ride { place: Place { resort, skier }, time, lift } = ride;
+        let Ride { place: SkierDay { resort, skier }, time, lift } = ride;
         let (season, day) = (&self.season, self.day);
         put(
             body,
@@ -85,7 +85,7 @@ mod tests {
         Requests::new(Target::for_tests(&["X-Key: 1".to_owned()], true), &ranges)
     }
 
-    const RIDE: Ride = Ride { place: Place { resort: 3, skier: 44 }, time: 217, lift: 21 };
+    const RIDE: Ride = Ride { place: SkierDay { resort: 3, skier: 44 }, time: 217, lift: 21 };
 
     #[test]
     fn a_ride_is_posted_under_its_id_with_a_body_of_the_right_length() {

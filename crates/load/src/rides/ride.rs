@@ -17,14 +17,14 @@ const VERTICAL_PER_LIFT: u64 = 10;
 /// One ride; its season and day are those of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ride {
-    pub(crate) place: Place,
+    pub(crate) place: SkierDay,
     pub(crate) time: u32,
     pub(crate) lift: u32,
 }
 
 /// A skier in a resort; with the run's day, the key of a skier's day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct SkierDay {
     pub(crate) resort: u32,
     pub(crate) skier: u32,
 }
@@ -66,8 +66,8 @@ impl Ranges {
         }
     }
 
-    pub(crate) fn draw_place(&self, rng: &mut SmallRng) -> Place {
-        Place {
+    pub(crate) fn draw_place(&self, rng: &mut SmallRng) -> SkierDay {
+        SkierDay {
             resort: rng.random_range(1..=self.resorts),
             skier: rng.random_range(1..=self.skiers),
         }
@@ -150,8 +150,9 @@ mod tests {
     #[test]
     fn a_lift_has_the_tables_vertical_or_ten_times_its_number() {
         let verticals = Verticals::new([((1, 2), 333), ((1, 3), 30)]);
-        let of =
-            |resort, lift| verticals.of(&Ride { place: Place { resort, skier: 1 }, time: 1, lift });
+        let of = |resort, lift| {
+            verticals.of(&Ride { place: SkierDay { resort, skier: 1 }, time: 1, lift })
+        };
         assert_eq!([of(1, 2), of(1, 3), of(1, 4), of(2, 2)], [333, 30, 40, 20]);
     }
 }

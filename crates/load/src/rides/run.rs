@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::batch::{Batches, Share};
 use super::cli::{Compress, RidesBatchCommand, RidesCommand, RidesGetCommand, RidesPostCommand};
-use super::get::{Question, Questions};
+use super::get::{Questions, ReadKind};
 use super::plan::{Before, RidesPlan};
 use super::post::Posts;
 use super::report::Run;
@@ -21,13 +21,13 @@ use crate::engine::interrupt::interruptible;
 use crate::engine::limits::allow_connections;
 use crate::engine::pace::{Flow, Until};
 use crate::engine::run::{Engine, Work};
-use crate::report::page::Outcome;
+use crate::report::page::RunOutcome;
 
 /// Events of each connection of the first phase.
 const FIRST_EVENTS: u64 = 1000;
 
 /// Runs `command` and writes the report to `out`.
-pub(crate) fn run_to(command: &RidesCommand, out: &mut impl Write) -> Result<Outcome> {
+pub(crate) fn run_to(command: &RidesCommand, out: &mut impl Write) -> Result<RunOutcome> {
     let mut plan = RidesPlan::new(command)?;
     if command.verify() {
         plan.before = Some(prepare(&plan)?);
@@ -56,7 +56,7 @@ fn prepare(plan: &RidesPlan) -> Result<Before> {
 }
 
 /// Records rides in these phases, each with its own pace.
-fn record<W: Work<Hand = Tally>>(
+fn record<W: Work<Output = Tally>>(
     plan: &RidesPlan,
     control: &Control,
     workload: String,
@@ -138,17 +138,17 @@ fn post_batches(
 fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> Result<Run> {
     allow_connections(command.clients.iter().copied().max().unwrap_or_default())?;
     let flow = |connections, until| Flow { connections, rate_per_s: command.rate, until };
-    let (mut run, parts): (Run, Vec<(Vec<Question>, Flow)>) =
+    let (mut run, parts): (Run, Vec<(Vec<ReadKind>, Flow)>) =
         if let (Some(rate), Some(duration)) = (command.rate, command.duration) {
             let workload = format!("open loop at {rate}/s for {} s", duration.as_secs_f64());
             let flow = flow(command.clients[0], Until::Duration(duration));
-            (Run::new(workload, Question::ALL.len()), vec![(Question::ALL.to_vec(), flow)])
+            (Run::new(workload, ReadKind::ALL.len()), vec![(ReadKind::ALL.to_vec(), flow)])
         } else {
             let workload = format!("closed loop, {} requests of each kind", command.samples);
             let flow = |&connections| flow(connections, Until::Requests(command.samples));
             let each =
                 |question| command.clients.iter().map(flow).map(move |flow| (vec![question], flow));
-            (Run::new(workload, 1), Question::ALL.into_iter().flat_map(each).collect())
+            (Run::new(workload, 1), ReadKind::ALL.into_iter().flat_map(each).collect())
         };
     for (stage, (asked, flow)) in (0..).zip(parts) {
         if control.stopped() {
@@ -167,16 +167,16 @@ fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> R
 
 /// Runs `engine` and adds its measurements to `run`, a named row for each kind of iteration. Returns the sum
 /// of the threads' results.
-fn measure<W: Work<Hand: AddAssign>>(
+fn measure<W: Work<Output: AddAssign>>(
     run: &mut Run,
     engine: Engine<W>,
     control: &Control,
     names: &[&'static str],
-) -> Result<W::Hand> {
+) -> Result<W::Output> {
     let flow = engine.flows[0];
     let (measured, hands) = engine.run(control, names[0])?;
     run.add(names, flow, &measured);
-    let mut all = W::Hand::default();
+    let mut all = W::Output::default();
     for hand in hands {
         all += hand;
     }

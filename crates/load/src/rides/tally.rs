@@ -5,11 +5,11 @@ use std::ops::{AddAssign, RangeInclusive};
 
 use uuid::Uuid;
 
-use super::ride::{Place, Ride, Verticals};
+use super::ride::{Ride, SkierDay, Verticals};
 use crate::engine::outcome::{ErrorKind, Outcomes, WriteOutcome};
 
 /// The largest number of events of unknown outcome kept by a thread, or by a run; about 50 MiB.
-const DOUBTFUL_MAX: usize = 1_000_000;
+const UNKNOWN_EVENTS_MAX: usize = 1_000_000;
 
 /// Verticals of one skier's day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign)]
@@ -50,7 +50,7 @@ pub(crate) struct Events {
 
 impl Events {
     /// Returns whether new events were answered as new, and repeats as replayed.
-    pub(crate) fn told_apart(&self) -> bool {
+    pub(crate) fn idempotency_holds(&self) -> bool {
         self.new_as_replayed + self.repeats_as_new + self.repeats_refused == 0
     }
 
@@ -67,7 +67,7 @@ impl Events {
 
 /// An event of unknown outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Doubtful {
+pub(crate) struct UnknownEvent {
     pub(crate) id: Uuid,
     pub(crate) ride: Ride,
     pub(crate) vertical: u64,
@@ -78,9 +78,9 @@ pub(crate) struct Doubtful {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) events: Events,
-    pub(crate) days: HashMap<Place, Sums>,
+    pub(crate) days: HashMap<SkierDay, Sums>,
     /// Events of unknown outcome, at most `DOUBTFUL_MAX`.
-    pub(crate) doubtful: Vec<Doubtful>,
+    pub(crate) unknown_events: Vec<UnknownEvent>,
 }
 
 impl Tally {
@@ -102,14 +102,14 @@ impl Tally {
             sums.rides += 1;
         } else {
             sums.unknown += vertical;
-            if self.doubtful.len() < DOUBTFUL_MAX {
-                self.doubtful.push(Doubtful { id, ride, vertical });
+            if self.unknown_events.len() < UNKNOWN_EVENTS_MAX {
+                self.unknown_events.push(UnknownEvent { id, ride, vertical });
             }
         }
     }
 
     /// Settles an event of unknown outcome: it is stored, or never will be.
-    pub(crate) fn resolve(&mut self, event: &Doubtful, stored: bool) {
+    pub(crate) fn resolve(&mut self, event: &UnknownEvent, stored: bool) {
         let sums = self.days.entry(event.ride.place).or_default();
         sums.unknown -= event.vertical;
         self.events.outcomes.unknown -= 1;
@@ -137,8 +137,8 @@ impl Tally {
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.events += other.events;
-        let room = DOUBTFUL_MAX - self.doubtful.len();
-        self.doubtful.extend(other.doubtful.into_iter().take(room));
+        let room = UNKNOWN_EVENTS_MAX - self.unknown_events.len();
+        self.unknown_events.extend(other.unknown_events.into_iter().take(room));
         if self.days.is_empty() {
             self.days = other.days;
             return;
@@ -155,7 +155,7 @@ mod tests {
 
     /// A ride with a vertical of ten times its lift's number.
     const fn ride(resort: u32, skier: u32, lift: u32) -> Ride {
-        Ride { place: Place { resort, skier }, time: 1, lift }
+        Ride { place: SkierDay { resort, skier }, time: 1, lift }
     }
 
     #[test]
@@ -173,14 +173,14 @@ mod tests {
         note(&mut other, ride(2, 9, 5), Refused);
         one += other;
         let bounds = |of: &Tally| {
-            let places = [(1, 1), (1, 2), (2, 9)].map(|(resort, skier)| Place { resort, skier });
+            let places = [(1, 1), (1, 2), (2, 9)].map(|(resort, skier)| SkierDay { resort, skier });
             places.map(|place| of.days.get(&place).map(|day| day.bounds()))
         };
         assert_eq!(bounds(&one), [Some(30..=70), Some(0..=30), None]);
         let skiers = one.skiers(3);
         assert_eq!([skiers[&1], skiers[&2], skiers[&3]], [(1, 2), (0, 0), (0, 0)]);
 
-        let [first, second] = one.doubtful[..] else { panic!("{:?}", one.doubtful) };
+        let [first, second] = one.unknown_events[..] else { panic!("{:?}", one.unknown_events) };
         one.resolve(&first, true);
         one.resolve(&second, false);
         assert_eq!(bounds(&one), [Some(30..=30), Some(30..=30), None]);

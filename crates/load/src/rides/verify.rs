@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::plan::{Before, RidesPlan};
 use super::read::{day_skiers, stored};
-use super::ride::Place;
-use super::tally::{Doubtful, Sums, Tally};
-use crate::engine::client::{Reply, Verdict};
+use super::ride::SkierDay;
+use super::tally::{Sums, Tally, UnknownEvent};
+use crate::engine::client::{Decision, Reply};
 use crate::engine::control::Control;
 use crate::engine::outcome::Outcomes;
 use crate::report::examples::Examples;
@@ -94,9 +94,9 @@ impl Verification {
 
 /// Verifies everything that the run touched, on a day that had no rides before it.
 pub(crate) fn verify(plan: &RidesPlan, before: &Before, mut tally: Tally) -> Result<Verification> {
-    let asked_again = tally.doubtful.len() as u64;
-    let doubtful = std::mem::take(&mut tally.doubtful);
-    look_again(doubtful, Vec::is_empty, |doubtful| ask_again(plan, doubtful, &mut tally))?;
+    let asked_again = tally.unknown_events.len() as u64;
+    let doubtful = std::mem::take(&mut tally.unknown_events);
+    look_again(doubtful, Vec::is_empty, |doubtful| resend_unknown(plan, doubtful, &mut tally))?;
     let mut found = Verification {
         acknowledged: tally.events.outcomes.acknowledged,
         refused: tally.events.outcomes.refused,
@@ -131,11 +131,11 @@ fn look_again<T>(
 
 /// Sends events of unknown outcome again with their ids, and settles them in `tally`. Returns the events that
 /// are still unknown.
-fn ask_again(
+fn resend_unknown(
     plan: &RidesPlan,
-    doubtful: Vec<Doubtful>,
+    doubtful: Vec<UnknownEvent>,
     tally: &mut Tally,
-) -> Result<Vec<Doubtful>> {
+) -> Result<Vec<UnknownEvent>> {
     let mut left = Vec::new();
     plan.client
         .send(
@@ -148,9 +148,9 @@ fn ask_again(
                     // The event is invalid, so it was refused before too.
                     Reply::Answer { status: 400, .. } => tally.resolve(event, false),
                     _ if last => left.push(*event),
-                    _ => return Verdict::Again,
+                    _ => return Decision::Retry,
                 }
-                Verdict::Settled
+                Decision::Settled
             },
         )
         .context("cannot send the events of unknown outcome again")?;
@@ -221,7 +221,7 @@ fn check_skiers(
 
 /// A skier's day with an unexpected vertical; `None` if there was no usable response.
 struct Differing {
-    place: Place,
+    place: SkierDay,
     sums: Sums,
     vertical: Option<u64>,
 }
@@ -229,7 +229,7 @@ struct Differing {
 /// Reads skiers' days. Returns those that differ from the sums.
 fn differing(
     plan: &RidesPlan,
-    days: impl Iterator<Item = (Place, Sums)>,
+    days: impl Iterator<Item = (SkierDay, Sums)>,
 ) -> Result<Vec<Differing>> {
     let mut differing = Vec::new();
     plan.client.send(
@@ -245,12 +245,12 @@ fn differing(
                 _ => None,
             };
             if vertical.is_none() && !last {
-                return Verdict::Again;
+                return Decision::Retry;
             }
             if !vertical.is_some_and(|vertical| sums.bounds().contains(&vertical)) {
                 differing.push(Differing { place, sums, vertical });
             }
-            Verdict::Settled
+            Decision::Settled
         },
     )?;
     Ok(differing)

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clap::Parser;
-use lodge_load::{LoadCommand, Outcome, run_to};
+use lodge_load::{LoadCommand, RunOutcome, run_to};
 use serde_json::Value;
 use server::{Links, Reply, Request, serve};
 
@@ -24,7 +24,7 @@ struct Cli {
 
 /// The result of a run.
 struct Ran {
-    outcome: Outcome,
+    outcome: RunOutcome,
     json: Value,
     text: String,
     html: String,
@@ -111,7 +111,7 @@ fn an_error_answer_is_never_a_success() {
     }
     ran.is("/total/all/latency_ms/count", 100.0);
     assert!(ran.number("/total/all/within/3/percent") <= 25.0);
-    assert_eq!(ran.outcome, Outcome::Sound);
+    assert_eq!(ran.outcome, RunOutcome::Passed);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_run_without_a_success_fails() {
     let ran =
         load(loopback(|_| Reply::Answer(503, String::new())), "links-get --shorts gg -c 2 -n 20");
     ran.are("/total/all", [("succeeded", 0.0), ("rate_per_s", 0.0)]);
-    assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1));
+    assert_eq!((ran.outcome, ran.outcome.exit_code()), (RunOutcome::Failed, 1));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn writes_are_all_different_and_read_back() {
     let ran = load(address, "links-put -c 8 --threads 2 -n 300 --verify");
     ran.is("/total/all/succeeded", 300.0);
     ran.are("/total/verification", [("acknowledged", 300.0), ("verified", 300.0)]);
-    assert_eq!((links.count(), ran.outcome), (300, Outcome::Sound));
+    assert_eq!((links.count(), ran.outcome), (300, RunOutcome::Passed));
     assert!(ran.text.contains("300 verified, 0 missing, 0 wrong"), "{}", ran.text);
 }
 
@@ -194,7 +194,7 @@ fn one_pair_can_be_repeated() {
     let ran = load(address, "links-put -c 4 --threads 2 -n 100 --same-pair --verify");
     ran.is("/total/writes/acknowledged", 100.0);
     ran.is("/total/verification/verified", 1.0);
-    assert_eq!((links.count(), ran.outcome), (1, Outcome::Sound));
+    assert_eq!((links.count(), ran.outcome), (1, RunOutcome::Passed));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn verify_catches_a_lost_write() {
     let ran = load(address, "links-put -c 2 -n 100 --verify");
     ran.is("/total/writes/acknowledged", 100.0);
     ran.are("/total/verification", [("verified", 99.0), ("missing", 1.0)]);
-    assert_eq!(ran.outcome, Outcome::Unsound);
+    assert_eq!(ran.outcome, RunOutcome::Failed);
 }
 
 #[test]
@@ -221,13 +221,13 @@ fn verify_catches_a_wrong_target() {
     });
     let ran = load(address, "links-put -c 2 -n 100 --verify");
     ran.are("/total/verification", [("wrong", 2.0), ("verified", 98.0)]);
-    assert_eq!(ran.outcome, Outcome::Unsound);
+    assert_eq!(ran.outcome, RunOutcome::Failed);
     let liar = loopback(|request| {
         Reply::Answer(if request.is_put() { 201 } else { 307 }, "https://example.com/b".to_owned())
     });
     let reads = load(liar, "links-get -c 2 -n 50 --verify");
     reads.is("/total/all/errors_by_kind/wrong target", 50.0);
-    assert_eq!(reads.outcome, Outcome::Unsound);
+    assert_eq!(reads.outcome, RunOutcome::Failed);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn an_unknown_outcome_is_never_acknowledged() {
     ran.are("/total/writes", [("acknowledged", 25.0), ("refused", 25.0), ("unknown", 50.0)]);
     ran.are("/total/verification", [("verified", 25.0), ("unknown", 50.0)]);
     ran.is("/total/verification/unknown_stored", 25.0);
-    assert_eq!(ran.outcome, Outcome::Sound);
+    assert_eq!(ran.outcome, RunOutcome::Passed);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use lodge_load::Outcome;
+use lodge_load::RunOutcome;
 use serde_json::{Value, json};
 
 use crate::server::{Reply, Request};
@@ -217,7 +217,7 @@ fn rides_are_sent_in_two_phases_and_verified() {
         address,
         "rides -n 3000 --first-threads 2 --threads 8 --workers 2 --verify --repeat-percent 20",
     );
-    assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 3000), "{}", ran.text);
+    assert_eq!((ran.outcome, rides.count()), (RunOutcome::Passed, 3000), "{}", ran.text);
     ran.is("/rows/0/figures/succeeded", 2000.0);
     ran.is("/rows/1/figures/succeeded", 1000.0);
     ran.is("/rows/2/figures/succeeded", 3000.0);
@@ -247,7 +247,7 @@ fn an_event_is_retried_with_its_id_until_it_is_answered() {
     });
     let ran = ride_load(address, "rides -n 100 --first-threads 0 --threads 50 --verify");
     ran.are("/events", [("acknowledged", 100.0), ("retries", 200.0), ("new_as_replayed", 0.0)]);
-    assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 100), "{}", ran.text);
+    assert_eq!((ran.outcome, rides.count()), (RunOutcome::Passed, 100), "{}", ran.text);
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_lost_ride_and_a_double_count_are_found() {
     );
     ran.is("/events/acknowledged", 100.0);
     ran.is("/verification/skier_days_wrong", 2.0);
-    assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1));
+    assert_eq!((ran.outcome, ran.outcome.exit_code()), (RunOutcome::Failed, 1));
     assert!(
         ran.text.contains("VERIFICATION FAILED")
             && ran.text.contains("/seasons/2031-b/days/9/skiers/"),
@@ -302,15 +302,15 @@ fn an_event_of_unknown_outcome_may_be_stored_or_not() {
     ran.are("/verification", [("asked_again", unknown), ("unknown", unknown)]);
     ran.is("/verification/skier_days_wrong", 0.0);
     assert!(ran.text.contains("\nNOT VERIFIED: ") && !ran.text.contains("\nVERIFIED"));
-    assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1), "{}", ran.text);
+    assert_eq!((ran.outcome, ran.outcome.exit_code()), (RunOutcome::Failed, 1), "{}", ran.text);
 }
 
 #[test]
 fn a_run_with_refused_events_is_not_reported_as_verified() {
     for (refused_of_ten, words, outcome) in [
-        (10, "\nNOTHING TO VERIFY: no event was acknowledged\n", Outcome::Unsound),
-        (1, "\nPASSED: ", Outcome::Sound),
-        (0, "\nVERIFIED\n", Outcome::Sound),
+        (10, "\nNOTHING TO VERIFY: no event was acknowledged\n", RunOutcome::Failed),
+        (1, "\nPASSED: ", RunOutcome::Passed),
+        (0, "\nVERIFIED\n", RunOutcome::Passed),
     ] {
         let posts = AtomicU64::new(0);
         let (address, _) = rides(move |request, _| {
@@ -355,7 +355,7 @@ fn events_of_unknown_outcome_are_sent_again_until_it_is_known() {
         ran.is("/verification/unknown", 0.0);
         ran.is("/verification/ledger/least", 100.0);
         assert!(ran.text.contains("\nVERIFIED\n"), "{}", ran.text);
-        assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 100), "{}", ran.text);
+        assert_eq!((ran.outcome, rides.count()), (RunOutcome::Passed, 100), "{}", ran.text);
     }
 }
 
@@ -366,14 +366,14 @@ fn a_repeat_that_counts_as_new_is_found() {
     });
     let ran = ride_load(address, "rides -n 100 --first-threads 0 --threads 2 --repeat-percent 50");
     assert!(ran.number("/events/repeats_as_new") > 10.0, "{}", ran.text);
-    assert_eq!(ran.outcome, Outcome::Unsound);
+    assert_eq!(ran.outcome, RunOutcome::Failed);
 }
 
 #[test]
 fn verify_refuses_a_day_that_has_rides() {
     let (address, _) = sound();
     let first = ride_load(address, "rides -n 10 --first-threads 0 --threads 1 --verify");
-    assert_eq!(first.outcome, Outcome::Sound, "{}", first.text);
+    assert_eq!(first.outcome, RunOutcome::Passed, "{}", first.text);
     let words = format!("load rides --url http://{address} -n 10 --verify");
     let cli = <crate::Cli as clap::Parser>::try_parse_from(words.split(' ')).unwrap();
     let error = lodge_load::run_to(&cli.load, &mut Vec::new()).unwrap_err().to_string();
@@ -385,7 +385,7 @@ fn an_open_loop_sends_all_events_that_fall_due() {
     let (address, rides) = sound();
     let ran = ride_load(address, "rides --rate 500 --duration 400ms --threads 8 --verify");
     ran.is("/rows/0/figures/count", 200.0);
-    assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 200), "{}", ran.text);
+    assert_eq!((ran.outcome, rides.count()), (RunOutcome::Passed, 200), "{}", ran.text);
     assert!(ran.number("/pacing/lag_ms/count") > 0.0);
 }
 
@@ -399,7 +399,7 @@ fn batches_are_compressed_repeated_and_verified() {
                 "rides-batch -n 2550 --lines 200 -c 3 --compress {coding} --verify --repeat-percent 25"
             ),
         );
-        assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 2550), "{}", ran.text);
+        assert_eq!((ran.outcome, rides.count()), (RunOutcome::Passed, 2550), "{}", ran.text);
         ran.is("/rows/0/figures/succeeded", 17.0);
         ran.is("/events/acknowledged", 2550.0);
         assert!(ran.number("/events/repeats_replayed") >= 500.0, "{}", ran.text);
@@ -427,7 +427,7 @@ fn lines_that_were_not_stored_are_retried_and_lost_answers_count_once() {
     });
     let ran = ride_load(address, "rides-batch -n 300 --lines 100 -c 1 --verify");
     ran.are("/events", [("acknowledged", 300.0), ("retries", 9.0)]);
-    assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 300), "{}", ran.text);
+    assert_eq!((ran.outcome, rides.count()), (RunOutcome::Passed, 300), "{}", ran.text);
 }
 
 /// A server that answers each request after its first byte, and reads no more.
@@ -473,5 +473,5 @@ fn rides_are_read_with_each_number_of_clients() {
     let open = ride_load(address, "rides-get --rate 600 --duration 500ms --clients 4");
     ran.is("/rows/0/figures/errors", 0.0);
     open.is("/rows/3/figures/count", 300.0);
-    assert_eq!((ran.outcome, open.outcome), (Outcome::Sound, Outcome::Sound));
+    assert_eq!((ran.outcome, open.outcome), (RunOutcome::Passed, RunOutcome::Passed));
 }

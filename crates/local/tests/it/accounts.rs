@@ -18,8 +18,8 @@ use lodge_contract::{
 use lodge_domain::{
     Error, Result,
     accounts::{
-        AccountChange, Accounts, Actor, Backend, Call, Ending, EventKind, Failures as _,
-        NewPassword, Own, PictureId, Reply, Role, SessionDigest, SignIn,
+        AccountChange, AccountEventKind, Accounts, Actor, Backend, Call, EndSessions,
+        Failures as _, NewPassword, OwnAccountCall, PictureId, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
     passwords::Password,
@@ -89,7 +89,7 @@ impl Fixture {
     fn following(&self, kept: Duration) -> Arc<CachedAccounts> {
         let backend = Arc::clone(&self.backend) as Arc<dyn Backend>;
         let cache = CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>);
-        let cache = Arc::new(cache.keeping(kept));
+        let cache = Arc::new(cache.with_ttl(kept));
         let following = Arc::clone(&cache);
         tokio::spawn(async move { following.follow().await });
         cache
@@ -131,7 +131,7 @@ async fn a_session_is_looked_up_once_and_invalidated_when_another_process_ends_i
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
     let store = &*fixture.stores.accounts;
-    for kind in [EventKind::Banned, EventKind::SignedOut, EventKind::Deleted] {
+    for kind in [AccountEventKind::Banned, AccountEventKind::SignedOut, AccountEventKind::Deleted] {
         let account = fixture.stores.sign_up().await;
         let session = begun(&fixture.stores, &account).await;
         assert!(who(&cache, session.digest).await.is_ok());
@@ -141,12 +141,12 @@ async fn a_session_is_looked_up_once_and_invalidated_when_another_process_ends_i
         }
         assert_eq!(fixture.asked(), before);
         match kind {
-            EventKind::Banned => {
+            AccountEventKind::Banned => {
                 let change =
-                    AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
+                    AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
                 store.change(change, event(account.id, kind, 1)).await.unwrap();
             }
-            EventKind::SignedOut => {
+            AccountEventKind::SignedOut => {
                 let id = session.session.id;
                 fixture.stores.sessions.end(account.id, id, at(1)).await.unwrap();
             }
@@ -181,7 +181,7 @@ async fn a_session_ended_in_this_process_is_invalid_at_once() {
         begun(&fixture.stores, &account).await.digest,
     );
     assert!(who(&cache, one).await.is_ok() && who(&cache, other).await.is_ok());
-    cache.call(Call::Own { session: one, wish: Own::SignOutEverywhere }).await.unwrap();
+    cache.call(Call::Own { session: one, call: OwnAccountCall::SignOutEverywhere }).await.unwrap();
     assert!(who(&cache, one).await.is_err() && who(&cache, other).await.is_err());
 }
 
@@ -296,7 +296,7 @@ async fn staff_cannot_act_on_an_account_that_was_promoted_meanwhile() {
     let by = Actor::Staff(staff.id);
     let picture = PictureId::stored([7; 32]);
     let set = AccountChange { picture: Some(Some(picture)), ..AccountChange::default() };
-    store.change(set, event(read.id, EventKind::PictureChanged, 1)).await.unwrap().unwrap();
+    store.change(set, event(read.id, AccountEventKind::PictureChanged, 1)).await.unwrap().unwrap();
     for outcome in [
         accounts.ban(&read, by).await.map(drop),
         accounts.unban(&read, by).await.map(drop),

@@ -11,11 +11,11 @@ use std::{
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_contract::{
-    Watched,
-    samples::{at, attempt, change, changed, chosen, create, fresh, link, target},
+    SpyLinkStore,
+    samples::{at, change, changed, chosen, create, fresh, idempotency_key, link, target},
 };
 use lodge_domain::{
-    Done, Error, Result,
+    Error, Idempotent, Result,
     keys::{ApiKey, KeyId, KeyStore},
     links::{ClickLimit, Link, LinkCopies as _, LinkStore as _, Short, TakenClick},
 };
@@ -30,14 +30,14 @@ use crate::support::{open, until};
 const SMALL: u64 = 40_000;
 
 struct Stores {
-    slow: Arc<Watched>,
+    slow: Arc<SpyLinkStore>,
     cached: Arc<CachedLinks>,
     _folder: TempDir,
 }
 
 fn stores(capacity_bytes: u64) -> Stores {
     let (engine, folder) = open();
-    let slow = Watched::new(engine.links());
+    let slow = SpyLinkStore::new(engine.links());
     let cached = Arc::new(CachedLinks::new(slow.clone(), capacity_bytes));
     Stores { slow, cached, _folder: folder }
 }
@@ -65,7 +65,10 @@ fn spawn_find(cached: &Arc<CachedLinks>, short: &Short) -> JoinHandle<Option<Arc
 }
 
 /// Spawns a change of a link.
-fn spawn_change(cached: &Arc<CachedLinks>, link: &Link) -> JoinHandle<Result<Option<Done<Link>>>> {
+fn spawn_change(
+    cached: &Arc<CachedLinks>,
+    link: &Link,
+) -> JoinHandle<Result<Option<Idempotent<Link>>>> {
     let (cached, link) = (Arc::clone(cached), link.clone());
     tokio::spawn(async move { cached.change(link, None).await })
 }
@@ -241,10 +244,11 @@ async fn a_link_with_a_click_limit_is_never_cached() {
 #[tokio::test]
 async fn a_replayed_write_does_not_cache_its_old_outcome() {
     let Stores { cached, _folder, .. } = stores(SMALL);
-    let attempt = attempt(&fresh("key"), "", 0);
+    let idempotency = idempotency_key(&fresh("key"), "", 0);
     let wanted = link(&fresh("repeated"));
-    let again =
-        || cached.claim(vec![chosen(wanted.clone())], SignedDuration::ZERO, Some(attempt.clone()));
+    let again = || {
+        cached.claim(vec![chosen(wanted.clone())], SignedDuration::ZERO, Some(idempotency.clone()))
+    };
     assert!(!again().await.unwrap().replayed);
     let second = change(&*cached, &wanted, |link| link.key_version = 2).await;
     assert!(again().await.unwrap().replayed);
@@ -254,12 +258,12 @@ async fn a_replayed_write_does_not_cache_its_old_outcome() {
 #[tokio::test]
 async fn a_replayed_write_invalidates_an_older_entry() {
     let Stores { cached, slow, _folder } = stores(SMALL);
-    let attempt = attempt(&fresh("key"), "", 0);
+    let idempotency = idempotency_key(&fresh("key"), "", 0);
     let first = create(&*cached, link(&fresh("done"))).await;
     let second = changed(&first, |link| link.key_version = 2);
     // Another process stores the change, as after a crash of this one.
-    slow.change(second.clone(), Some(attempt.clone())).await.unwrap();
-    assert!(cached.change(second.clone(), Some(attempt)).await.unwrap().unwrap().replayed);
+    slow.change(second.clone(), Some(idempotency.clone())).await.unwrap();
+    assert!(cached.change(second.clone(), Some(idempotency)).await.unwrap().unwrap().replayed);
     let found = cached.find(&first.short).await.unwrap().unwrap();
     assert_eq!(found.key_version, second.key_version);
 }

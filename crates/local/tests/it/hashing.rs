@@ -8,7 +8,7 @@ use argon2::{
 };
 use lodge_domain::{
     Error,
-    passwords::{Password, PasswordHash, Passwords},
+    passwords::{Password, PasswordHash, PasswordHasher},
 };
 use lodge_local::Argon2Pool;
 

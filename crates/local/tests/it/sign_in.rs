@@ -13,11 +13,11 @@ use lodge_contract::{
 use lodge_domain::{
     Error, Result,
     accounts::{
-        AccountChange, AccountStore, Accounts, EventKind, FreshSession, NewAccount, NewPassword,
-        SignIn, SignedIn, Username,
+        AccountChange, AccountEventKind, AccountStore, Accounts, FreshSession, NewAccount,
+        NewPassword, SignIn, SignedIn, Username,
     },
     clock::ManualClock,
-    passwords::{Password, PasswordHash, Passwords},
+    passwords::{Password, PasswordHash, PasswordHasher},
 };
 use lodge_sqlite::Sqlite;
 use parking_lot::Mutex;
@@ -41,7 +41,7 @@ enum Work {
 }
 
 #[async_trait]
-impl Passwords for Counting {
+impl PasswordHasher for Counting {
     async fn hash(&self, _: Password) -> Result<PasswordHash> {
         self.0.lock().push(Work::Hash);
         Ok(PasswordHash(RIGHT.to_owned()))
@@ -58,7 +58,7 @@ impl Passwords for Counting {
 struct Lenient(AtomicUsize);
 
 #[async_trait]
-impl Passwords for Lenient {
+impl PasswordHasher for Lenient {
     async fn hash(&self, _: Password) -> Result<PasswordHash> {
         let taken =
             self.0.try_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1));
@@ -77,19 +77,20 @@ async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned:
     let account = store.add(account, None).await.unwrap().outcome.unwrap();
     if banned {
         let change = AccountChange { banned_at: Some(Some(at(1))), ..AccountChange::default() };
-        changed(store, account.id, EventKind::Banned, change).await;
+        changed(store, account.id, AccountEventKind::Banned, change).await;
     }
 }
 
-fn service<P: Passwords + 'static>(engine: &Sqlite, passwords: &Arc<P>) -> Accounts {
+fn service<P: PasswordHasher + 'static>(engine: &Sqlite, passwords: &Arc<P>) -> Accounts {
     let clock = Arc::new(ManualClock::at(at(2)));
-    accounts(engine, Arc::clone(passwords) as Arc<dyn Passwords>, &clock, &Arc::default())
+    accounts(engine, Arc::clone(passwords) as Arc<dyn PasswordHasher>, &clock, &Arc::default())
 }
 
 async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Result<FreshSession> {
     let password = Password::parse("password", password.to_owned())?;
-    let wish = SignIn { username: username.to_owned(), password, from: None, agent: String::new() };
-    accounts.sign_in(wish).await
+    let request =
+        SignIn { username: username.to_owned(), password, from: None, agent: String::new() };
+    accounts.sign_in(request).await
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use lodge_domain::{
     OsRandom,
     accounts::{Accounts, AccountsPorts, AccountsSettings, NoProviders},
     clock::ManualClock,
-    passwords::Passwords,
+    passwords::PasswordHasher,
 };
 use lodge_local::CountedFailures;
 use lodge_sqlite::{Options, Sqlite};
@@ -36,7 +36,7 @@ pub(crate) fn account_stores(engine: &Sqlite) -> AccountsFixture {
 /// Creates the accounts service on an engine.
 pub(crate) fn accounts(
     engine: &Sqlite,
-    passwords: Arc<dyn Passwords>,
+    passwords: Arc<dyn PasswordHasher>,
     clock: &Arc<ManualClock>,
     failures: &Arc<CountedFailures>,
 ) -> Accounts {

@@ -14,7 +14,7 @@ use futures_util::future::{join, join_all};
 use lodge_contract::{samples::at, sessions::begun};
 use lodge_domain::{
     Error, Result,
-    accounts::{AccountId, Backend, Call, Changed, FeedPlace, Reply, SessionDigest, SignedIn},
+    accounts::{AccountId, Backend, Call, FeedPage, FeedPosition, Reply, SessionDigest, SignedIn},
     clock::ManualClock,
 };
 use lodge_local::CachedAccounts;
@@ -63,9 +63,10 @@ impl Backend for Elsewhere {
             Call::ChangedSince(place) => {
                 let feed = self.feed.lock();
                 let from = place.map_or(feed.len(), |place| usize::try_from(place.at).unwrap());
-                let place = FeedPlace { feed: Uuid::nil(), at: i64::try_from(feed.len()).unwrap() };
+                let place =
+                    FeedPosition { feed: Uuid::nil(), at: i64::try_from(feed.len()).unwrap() };
                 let accounts = feed[from..].to_vec();
-                Ok(Reply::Changed(Changed { accounts, place, more: false, begins_anew: false }))
+                Ok(Reply::Changed(FeedPage { accounts, place, more: false, begins_anew: false }))
             }
             call => Err(Error::internal(format!("{call:?}"))),
         }
@@ -114,7 +115,7 @@ impl Fixture {
         });
         let backend = Arc::clone(&elsewhere) as Arc<dyn Backend>;
         let clock = Arc::new(ManualClock::at(at(1)));
-        let cache = Arc::new(CachedAccounts::new(backend, clock).keeping(kept));
+        let cache = Arc::new(CachedAccounts::new(backend, clock).with_ttl(kept));
         let following = Arc::clone(&cache);
         let following = tokio::spawn(async move { following.follow().await });
         let fixture = Self { elsewhere, cache, following };
@@ -142,7 +143,7 @@ impl Fixture {
     }
 
     /// Spawns lookups of this many invalid tokens, which wait for an answer.
-    async fn asked_by_strangers(&self, count: usize) -> JoinSet<Result<Reply>> {
+    async fn asked_without_session(&self, count: usize) -> JoinSet<Result<Reply>> {
         self.elsewhere.leaves.forget_permits(1);
         let mut asking = JoinSet::new();
         for number in 0..count {
@@ -284,7 +285,7 @@ async fn past_the_limit_too_much_is_invalidated_and_never_too_little() {
 async fn a_flood_of_invalid_tokens_does_not_affect_cached_sessions() {
     let fixture = Fixture::new(1).await;
     assert!(fixture.opens(0).await);
-    let mut strangers = fixture.asked_by_strangers(1_300).await;
+    let mut requests = fixture.asked_without_session(1_300).await;
     for _ in 0..10 {
         fixture.pass(Duration::from_millis(300)).await;
         let remembered = timeout(STEP, fixture.is_remembered(0)).await;
@@ -292,7 +293,7 @@ async fn a_flood_of_invalid_tokens_does_not_affect_cached_sessions() {
     }
     fixture.elsewhere.leaves.add_permits(1);
     let (mut refused, mut unknown) = (0, 0);
-    while let Some(answer) = strangers.join_next().await {
+    while let Some(answer) = requests.join_next().await {
         match answer.unwrap() {
             Err(Error::Unavailable { .. }) => refused += 1,
             Err(Error::Unauthenticated(_)) => unknown += 1,

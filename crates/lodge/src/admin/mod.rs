@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 
 pub(crate) use protocol::{
-    BotCommand, Command, EVENTS_MAX, HookCommand, Outcome, RidesCommand, UserCommand,
+    BotCommand, Command, CommandOutcome, EVENTS_MAX, HookCommand, RidesCommand, UserCommand,
 };
 pub(crate) use server::{listen, serve};
 
@@ -27,7 +27,7 @@ const SOCKET: &str = "lodge.sock";
 const ANSWER_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// The error if the outcome does not belong to the command.
-pub(crate) const OTHER_ANSWER: &str =
+pub(crate) const UNEXPECTED_RESPONSE: &str =
     "unexpected response from the server; the server and this command may have different versions";
 
 /// Executes commands on a data folder.
@@ -35,7 +35,7 @@ pub(crate) enum Administrator {
     /// A connection to the running server.
     Remote(BufReader<UnixStream>),
     /// The folder, opened by this process.
-    Here { services: Box<wiring::Services>, runtime: tokio::runtime::Runtime },
+    Local { services: Box<wiring::Services>, runtime: tokio::runtime::Runtime },
 }
 
 impl Administrator {
@@ -54,14 +54,14 @@ impl Administrator {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let services = Box::new(runtime.block_on(wiring::services(config))?);
-        Ok(Self::Here { services, runtime })
+        Ok(Self::Local { services, runtime })
     }
 
     /// Executes a command.
-    pub(crate) fn carry_out(&mut self, command: Command) -> Result<Outcome> {
+    pub(crate) fn execute(&mut self, command: Command) -> Result<CommandOutcome> {
         match self {
-            Self::Here { services, runtime } => {
-                runtime.block_on(server::carry_out(services, command))
+            Self::Local { services, runtime } => {
+                runtime.block_on(server::execute(services, command))
             }
             Self::Remote(stream) => {
                 let mut line = serde_json::to_string(&command)?;
@@ -72,23 +72,23 @@ impl Administrator {
                     .context("cannot send the command to the server")?;
                 let mut answer = String::new();
                 stream.read_line(&mut answer).context("no response from the server")?;
-                let answer: Result<Outcome, String> =
-                    serde_json::from_str(&answer).context(OTHER_ANSWER)?;
+                let answer: Result<CommandOutcome, String> =
+                    serde_json::from_str(&answer).context(UNEXPECTED_RESPONSE)?;
                 answer.map_err(|error| anyhow!(error))
             }
         }
     }
 
     /// Executes a command. Returns the value of its outcome.
-    pub(crate) fn ask<T: TryFrom<Outcome>>(&mut self, command: Command) -> Result<T> {
-        self.carry_out(command)?.try_into().map_err(|_| anyhow!(OTHER_ANSWER))
+    pub(crate) fn request<T: TryFrom<CommandOutcome>>(&mut self, command: Command) -> Result<T> {
+        self.execute(command)?.try_into().map_err(|_| anyhow!(UNEXPECTED_RESPONSE))
     }
 
     /// Closes the folder, if this process opened it.
     pub(crate) fn close(self) -> Result<()> {
         match self {
             Self::Remote(_) => Ok(()),
-            Self::Here { services, runtime } => runtime
+            Self::Local { services, runtime } => runtime
                 .block_on(services.engines.close())
                 .context("the data folder did not close cleanly"),
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use derive_more::TryInto;
 use lodge_domain::{
-    accounts::{Account, AccountQuery, ImportAccount, Role, ToldEvent, Username},
+    accounts::{Account, AccountQuery, EventWithStaff, ImportAccount, Role, Username},
     board::{Hook, HookId, HookUrl, Slug},
     keys::ApiKey,
     links::{
@@ -13,8 +13,8 @@ use lodge_domain::{
         transfer::{ExportRow, Import, Imported},
     },
     passwords::Password,
-    rides::{EventId, Gate, Rebuilt, ResortDay, Ride, RidePlace, SkierId, StoredRide},
-    secret::Hidden,
+    rides::{Gate, Rebuilt, ResortDay, Ride, RideEventId, RidePosition, SkierId, StoredRide},
+    secret::SecretText,
 };
 use serde::{Deserialize, Serialize};
 
@@ -90,9 +90,9 @@ pub(crate) enum RidesCommand {
     /// Issue a new key for a gate.
     RenewGate { name: String },
     /// List the events of a day after the given place, at most [`EVENTS_MAX`].
-    FindEvents { on: ResortDay, skier: Option<SkierId>, after: Option<RidePlace> },
+    FindEvents { on: ResortDay, skier: Option<SkierId>, after: Option<RidePosition> },
     /// Void a ride that a gate sent, or one that was sent without a key.
-    VoidRide { event: EventId, gate: Option<String> },
+    VoidRide { event: RideEventId, gate: Option<String> },
     /// Recompute all totals.
     Rebuild,
     /// List the pass codes of a range of skiers, at most the first [`CODES_MAX`].
@@ -134,7 +134,7 @@ pub(crate) enum UserCommand {
 /// The outcome of a command. A variant converts into its value, or into a tuple of its fields.
 #[derive(Debug, Serialize, Deserialize, TryInto)]
 #[serde(tag = "outcome", content = "value", rename_all = "snake_case")]
-pub(crate) enum Outcome {
+pub(crate) enum CommandOutcome {
     /// The size of the backup.
     BackedUp {
         bytes: u64,
@@ -143,7 +143,7 @@ pub(crate) enum Outcome {
         left_out: Vec<String>,
     },
     /// The new key and its token, which is shown only once.
-    KeyCreated { key: ApiKey, token: Hidden },
+    KeyCreated { key: ApiKey, token: SecretText },
     /// All keys.
     Keys(Vec<ApiKey>),
     /// The revoked key.
@@ -161,17 +161,17 @@ pub(crate) enum Outcome {
     /// For each line: `true` if the account is new, `false` if the username was taken, or an error.
     UsersImported(Vec<Result<bool, String>>),
     /// The events of an account, newest first.
-    UserEvents(Vec<ToldEvent>),
+    UserEvents(Vec<EventWithStaff>),
     /// A password reset code, which is shown only once.
-    ResetIssued { code: Hidden },
+    ResetIssued { code: SecretText },
     /// The gate and its new token, which is shown only once.
-    GateCreated { gate: Gate, token: Hidden },
+    GateCreated { gate: Gate, token: SecretText },
     /// All gates.
     Gates(Vec<Gate>),
     /// The revoked gate.
     GateRevoked(Gate),
     /// The webhook and the secret that signs its deliveries, which is shown only once.
-    HookAdded { hook: Hook, secret: Hidden },
+    HookAdded { hook: Hook, secret: SecretText },
     /// All webhooks.
     Hooks(Vec<Hook>),
     /// The webhook is removed.
@@ -181,5 +181,5 @@ pub(crate) enum Outcome {
     /// The voided ride.
     RideVoided(Ride),
     /// The pass codes, by skier.
-    PassCodes(Vec<(SkierId, Hidden)>),
+    PassCodes(Vec<(SkierId, SecretText)>),
 }

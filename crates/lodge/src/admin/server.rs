@@ -32,7 +32,7 @@ use tokio_util::{
 use super::{
     SOCKET,
     protocol::{
-        BotCommand, CODES_MAX, Command, EVENTS_MAX, HookCommand, LINE_BYTES_MAX, Outcome,
+        BotCommand, CODES_MAX, Command, CommandOutcome, EVENTS_MAX, HookCommand, LINE_BYTES_MAX,
         RidesCommand, UserCommand,
     },
 };
@@ -104,7 +104,7 @@ async fn session(stream: UnixStream, services: &Services) {
     while let Ok(Some(Ok(line))) = timeout(IDLE, lines.next()).await {
         let answer = match serde_json::from_str(&line) {
             // Includes the cause, which the operator may read but a caller may not.
-            Ok(command) => carry_out(services, command).await.map_err(|error| format!("{error:#}")),
+            Ok(command) => execute(services, command).await.map_err(|error| format!("{error:#}")),
             Err(error) => Err(format!(
                 "unknown command; lodge admin and the server may have different versions ({error})"
             )),
@@ -122,8 +122,11 @@ fn is_about_links(command: &Command) -> bool {
 }
 
 /// Executes a command.
-pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::Result<Outcome> {
-    if services.links_elsewhere && is_about_links(&command) {
+pub(super) async fn execute(
+    services: &Services,
+    command: Command,
+) -> anyhow::Result<CommandOutcome> {
+    if services.has_remote_links && is_about_links(&command) {
         anyhow::bail!(
             "links and API keys are in Cassandra, which this process does not use; run the command on a process \
              with the app \"links\" and the role \"web\" or \"worker\""
@@ -132,64 +135,72 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
     Ok(match command {
         Command::Backup { to } => {
             let Backup { bytes, left_out } = services.engines.backup(&to).await?;
-            Outcome::BackedUp { bytes, left_out }
+            CommandOutcome::BackedUp { bytes, left_out }
         }
         Command::CreateKey { name } => {
             let (key, token) = services.keys.create(&name).await?;
-            Outcome::KeyCreated { key, token: token.into() }
+            CommandOutcome::KeyCreated { key, token: token.into() }
         }
-        Command::ListKeys => Outcome::Keys(services.keys.list().await?),
-        Command::RevokeKey { name } => Outcome::KeyRevoked(services.keys.revoke(&name).await?),
-        Command::Import(import) => Outcome::Imported(services.links.import(import).await?),
-        Command::Export { after } => Outcome::Exported(services.links.export(after).await?),
+        Command::ListKeys => CommandOutcome::Keys(services.keys.list().await?),
+        Command::RevokeKey { name } => {
+            CommandOutcome::KeyRevoked(services.keys.revoke(&name).await?)
+        }
+        Command::Import(import) => CommandOutcome::Imported(services.links.import(import).await?),
+        Command::Export { after } => CommandOutcome::Exported(services.links.export(after).await?),
         Command::User(command) => {
             let accounts = services.accounts.as_ref();
             let accounts =
                 accounts.context("this process does not store accounts (apps, roles)")?;
-            carry_out_for_user(accounts, command).await?
+            execute_user_command(accounts, command).await?
         }
         Command::Rides(command) => {
             let rides = services.rides.as_ref();
             let rides = rides.context("this process does not serve rides (apps, roles)")?;
-            carry_out_for_rides(rides, command).await?
+            execute_rides_command(rides, command).await?
         }
         Command::Bot(command) => {
             let board = services.board.as_ref();
             let board = board.context("this process does not serve the board (apps, roles)")?;
-            carry_out_for_bots(board.bots(), command).await?
+            execute_bot_command(board.bots(), command).await?
         }
         Command::Hook(command) => {
             let hooks = services.hooks.as_ref();
             let hooks = hooks.context("this process does not serve the board (apps, roles)")?;
-            carry_out_for_hooks(&hooks.service, command).await?
+            execute_hook_command(&hooks.service, command).await?
         }
     })
 }
 
-async fn carry_out_for_hooks(hooks: &Hooks, command: HookCommand) -> lodge_domain::Result<Outcome> {
+async fn execute_hook_command(
+    hooks: &Hooks,
+    command: HookCommand,
+) -> lodge_domain::Result<CommandOutcome> {
     Ok(match command {
         HookCommand::Add { channel, url } => {
             let (hook, secret) = hooks.add(channel, url).await?;
-            Outcome::HookAdded { hook, secret: secret.to_text().into() }
+            CommandOutcome::HookAdded { hook, secret: secret.to_text().into() }
         }
-        HookCommand::List => Outcome::Hooks(hooks.list().await?),
+        HookCommand::List => CommandOutcome::Hooks(hooks.list().await?),
         HookCommand::Remove { id } => {
             hooks.remove(id).await?;
-            Outcome::HookRemoved
+            CommandOutcome::HookRemoved
         }
     })
 }
 
-async fn carry_out_for_bots(bots: &Keys, command: BotCommand) -> lodge_domain::Result<Outcome> {
+async fn execute_bot_command(
+    bots: &Keys,
+    command: BotCommand,
+) -> lodge_domain::Result<CommandOutcome> {
     Ok(match command {
         BotCommand::Create { name } => {
             let (key, token) = bots.create(&name).await?;
-            Outcome::KeyCreated { key, token: token.into() }
+            CommandOutcome::KeyCreated { key, token: token.into() }
         }
-        BotCommand::List => Outcome::Keys(bots.list().await?),
+        BotCommand::List => CommandOutcome::Keys(bots.list().await?),
         BotCommand::Revoke { name } => {
             let revoked = bots.revoke(&name).await;
-            Outcome::KeyRevoked(revoked.map_err(|error| match error {
+            CommandOutcome::KeyRevoked(revoked.map_err(|error| match error {
                 Error::NotFound(_) => Error::not_found("there is no bot of that name"),
                 other => other,
             })?)
@@ -197,35 +208,35 @@ async fn carry_out_for_bots(bots: &Keys, command: BotCommand) -> lodge_domain::R
     })
 }
 
-async fn carry_out_for_rides(
+async fn execute_rides_command(
     rides: &Rides,
     command: RidesCommand,
-) -> lodge_domain::Result<Outcome> {
+) -> lodge_domain::Result<CommandOutcome> {
     Ok(match command {
         RidesCommand::CreateGate { name, resort } => {
-            let resort = resort.map(|number| rides.mountain().resort(number)).transpose();
-            let resort = resort.map_err(of_the_option)?;
+            let resort = resort.map(|number| rides.catalog().resort(number)).transpose();
+            let resort = resort.map_err(name_resort_option)?;
             let (gate, token) = rides.gates().create(&name, resort.map(|(id, _)| id)).await?;
-            Outcome::GateCreated { gate, token: token.into() }
+            CommandOutcome::GateCreated { gate, token: token.into() }
         }
-        RidesCommand::Rebuild => Outcome::RidesRebuilt(rides.rebuild().await?),
-        RidesCommand::ListGates => Outcome::Gates(rides.gates().list().await?),
+        RidesCommand::Rebuild => CommandOutcome::RidesRebuilt(rides.rebuild().await?),
+        RidesCommand::ListGates => CommandOutcome::Gates(rides.gates().list().await?),
         RidesCommand::RevokeGate { name } => {
-            Outcome::GateRevoked(rides.gates().revoke(&name).await?)
+            CommandOutcome::GateRevoked(rides.gates().revoke(&name).await?)
         }
         RidesCommand::RenewGate { name } => {
             let (gate, token) = rides.gates().renew(&name).await?;
-            Outcome::GateCreated { gate, token: token.into() }
+            CommandOutcome::GateCreated { gate, token: token.into() }
         }
         RidesCommand::FindEvents { on, skier, after } => {
-            Outcome::RideEvents(rides.search().on_day(on, skier, after, EVENTS_MAX).await?)
+            CommandOutcome::RideEvents(rides.search().on_day(on, skier, after, EVENTS_MAX).await?)
         }
         RidesCommand::VoidRide { event, gate } => {
             let gate = match gate {
                 Some(name) => rides.gates().named(&name).await?.id,
-                None => GateId::NOBODY,
+                None => GateId::ANONYMOUS,
             };
-            Outcome::RideVoided(rides.void(gate, event).await?)
+            CommandOutcome::RideVoided(rides.void(gate, event).await?)
         }
         RidesCommand::PassCodes { first, last } => {
             pass_codes(rides, passes_of(rides, first, last)?).await?
@@ -239,7 +250,7 @@ async fn carry_out_for_rides(
 }
 
 /// Names the option `--resort` in an error about an unknown resort.
-fn of_the_option(error: Error) -> Error {
+fn name_resort_option(error: Error) -> Error {
     match error {
         Error::Invalid { reason, .. } => Error::invalid("--resort", reason),
         other => other,
@@ -252,52 +263,56 @@ fn passes_of(
     first: u64,
     last: u64,
 ) -> lodge_domain::Result<RangeInclusive<SkierId>> {
-    let (first, last) = (rides.mountain().skier(first)?, rides.mountain().skier(last)?);
+    let (first, last) = (rides.catalog().skier(first)?, rides.catalog().skier(last)?);
     Ok(first..=last.min(SkierId(first.0.saturating_add(CODES_MAX - 1))))
 }
 
 async fn pass_codes(
     rides: &Rides,
     skiers: RangeInclusive<SkierId>,
-) -> lodge_domain::Result<Outcome> {
+) -> lodge_domain::Result<CommandOutcome> {
     let codes = rides.passes().codes(skiers).await?.into_iter();
-    Ok(Outcome::PassCodes(codes.map(|(skier, code)| (skier, code.to_string().into())).collect()))
+    Ok(CommandOutcome::PassCodes(
+        codes.map(|(skier, code)| (skier, code.to_string().into())).collect(),
+    ))
 }
 
-async fn carry_out_for_user(
+async fn execute_user_command(
     accounts: &Accounts,
     command: UserCommand,
-) -> lodge_domain::Result<Outcome> {
+) -> lodge_domain::Result<CommandOutcome> {
     const BY: Actor = Actor::Operator;
     let user = async |name| accounts.user(&name).await;
     Ok(match command {
         UserCommand::Create { username, password, role } => {
             let password = NewPassword::parse("password", password.into(), &username)?;
-            Outcome::User(accounts.create(username, password, role).await?)
+            CommandOutcome::User(accounts.create(username, password, role).await?)
         }
         UserCommand::Import { lines } => {
             let came_of_it = accounts.import(&lines).await?.into_iter();
             let told = came_of_it.map(|line| line.map_err(|error| error.to_string()));
-            Outcome::UsersImported(told.collect())
+            CommandOutcome::UsersImported(told.collect())
         }
-        UserCommand::List(query) => Outcome::Users(accounts.list(query).await?),
+        UserCommand::List(query) => CommandOutcome::Users(accounts.list(query).await?),
         UserCommand::SetRole { username, role } => {
-            Outcome::User(accounts.set_role(&user(username).await?, role, BY).await?)
+            CommandOutcome::User(accounts.set_role(&user(username).await?, role, BY).await?)
         }
         UserCommand::Ban { username } => {
-            Outcome::User(accounts.ban(&user(username).await?, BY).await?)
+            CommandOutcome::User(accounts.ban(&user(username).await?, BY).await?)
         }
         UserCommand::Unban { username } => {
-            Outcome::User(accounts.unban(&user(username).await?, BY).await?)
+            CommandOutcome::User(accounts.unban(&user(username).await?, BY).await?)
         }
         // The next sweep deletes the files: this process may not have the picture folder.
         UserCommand::TakePicture { username } => {
-            Outcome::User(accounts.take_picture(&user(username).await?, BY).await?.0)
+            CommandOutcome::User(accounts.take_picture(&user(username).await?, BY).await?.0)
         }
-        UserCommand::Events { username } => Outcome::UserEvents(accounts.events(&username).await?),
+        UserCommand::Events { username } => {
+            CommandOutcome::UserEvents(accounts.events(&username).await?)
+        }
         UserCommand::Reset { username } => {
             let code = accounts.issue_reset(&user(username).await?, BY).await?;
-            Outcome::ResetIssued { code }
+            CommandOutcome::ResetIssued { code }
         }
     })
 }

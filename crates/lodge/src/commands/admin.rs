@@ -23,14 +23,14 @@ use lodge_domain::{
         Owner,
         transfer::{self, ExportRow, Format, Import, Imported, RowProblem, Rows},
     },
-    secret::Hidden,
+    secret::SecretText,
 };
 use uuid::Uuid;
 
 use super::progress::progress_bar;
 use crate::{
     admin::{Administrator, BotCommand, Command},
-    commands::out::{PROBLEMS_SHOWN, complain, say},
+    commands::out::{PROBLEMS_SHOWN, errln, outln},
     config::{options::ConfigOptions, sources},
 };
 
@@ -131,9 +131,9 @@ pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
     })?;
     if let AdminCommand::Restore { file } = &options.command {
         let kept = lodge_sqlite::restore(file, &config.data)?;
-        say!("restored {} into {}", file.display(), config.data.display());
+        outln!("restored {} into {}", file.display(), config.data.display());
         if let Some(kept) = kept {
-            say!("the previous database is kept as {}", kept.display());
+            outln!("the previous database is kept as {}", kept.display());
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -148,10 +148,12 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::Backup { file } => {
             let to = std::path::absolute(&file)?;
             let (bytes, left_out): (u64, Vec<String>) =
-                administrator.ask(Command::Backup { to })?;
-            say!("backed up {bytes} bytes to {}", file.display());
+                administrator.request(Command::Backup { to })?;
+            outln!("backed up {bytes} bytes to {}", file.display());
             for engine in left_out {
-                say!("the data in {engine} are not in this file; back them up with its own tools");
+                outln!(
+                    "the data in {engine} are not in this file; back them up with its own tools"
+                );
             }
         }
         AdminCommand::Restore { .. } => {}
@@ -188,23 +190,23 @@ fn bot(administrator: &mut Administrator, command: BotCommand) -> Result<()> {
 }
 
 fn create(administrator: &mut Administrator, command: Command) -> Result<()> {
-    let (_, token): (ApiKey, Hidden) = administrator.ask(command)?;
-    say!("{}", token.reveal());
+    let (_, token): (ApiKey, SecretText) = administrator.request(command)?;
+    outln!("{}", token.reveal());
     Ok(())
 }
 
 fn list(administrator: &mut Administrator, command: Command) -> Result<()> {
-    let keys: Vec<ApiKey> = administrator.ask(command)?;
+    let keys: Vec<ApiKey> = administrator.request(command)?;
     for key in keys {
         let state = key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-        say!("{}\t{}\t{state}", key.name, key.created_at);
+        outln!("{}\t{}\t{state}", key.name, key.created_at);
     }
     Ok(())
 }
 
 fn revoke(administrator: &mut Administrator, command: Command) -> Result<()> {
-    let key: ApiKey = administrator.ask(command)?;
-    say!("{} is revoked", key.name);
+    let key: ApiKey = administrator.request(command)?;
+    outln!("{} is revoked", key.name);
     Ok(())
 }
 
@@ -233,7 +235,7 @@ fn import(
             break;
         }
         let imported: Imported =
-            administrator.ask(Command::Import(Import { rows: page, owner }))?;
+            administrator.request(Command::Import(Import { rows: page, owner }))?;
         sum.created += imported.created;
         sum.already += imported.already;
         sum.problems.extend(imported.problems);
@@ -259,12 +261,12 @@ fn next_page<R: Read>(rows: &mut Rows<R>) -> (Vec<transfer::ImportRow>, Vec<RowP
 fn report(sum: &mut Imported) {
     sum.problems.sort_by_key(|problem| problem.line);
     for problem in sum.problems.iter().take(PROBLEMS_SHOWN) {
-        complain!("line {}: {}", problem.line, problem.reason);
+        errln!("line {}: {}", problem.line, problem.reason);
     }
     if sum.problems.len() > PROBLEMS_SHOWN {
-        complain!("… and {} more", sum.problems.len() - PROBLEMS_SHOWN);
+        errln!("… and {} more", sum.problems.len() - PROBLEMS_SHOWN);
     }
-    say!(
+    outln!(
         "{} links imported, {} already present, {} rejected",
         sum.created,
         sum.already,
@@ -273,7 +275,7 @@ fn report(sum: &mut Imported) {
 }
 
 fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
-    let keys: Vec<ApiKey> = administrator.ask(Command::ListKeys)?;
+    let keys: Vec<ApiKey> = administrator.request(Command::ListKeys)?;
     let key = keys.into_iter().find(|key| key.name == name && key.revoked_at.is_none());
     let key = key.with_context(|| {
         format!("no active API key is named {name}; create one with: lodge admin key create {name}")
@@ -284,7 +286,7 @@ fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
 /// Writes to a temporary file with a unique name in the same folder, and moves it to `file` when it is complete.
 fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
     if file.try_exists().with_context(|| format!("cannot write {}", file.display()))? {
-        bail!(taken(file));
+        bail!(already_exists(file));
     }
     let mut unfinished = file.as_os_str().to_owned();
     unfinished.push(format!(".unfinished-{}", Uuid::now_v7().simple()));
@@ -293,23 +295,23 @@ fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
     let private = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
     let private = private.with_context(|| format!("cannot write {}", unfinished.display()))?;
     let exported = write_links(administrator, private)
-        .and_then(|exported| put_in_place(&unfinished, file).map(|()| exported))
+        .and_then(|exported| move_into_place(&unfinished, file).map(|()| exported))
         // The first error is reported, not a failure to remove the temporary file.
         .inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
-    say!("exported {exported} links to {}", file.display());
+    outln!("exported {exported} links to {}", file.display());
     Ok(())
 }
 
-fn taken(file: &Path) -> String {
+fn already_exists(file: &Path) -> String {
     format!("{} already exists; export does not overwrite files", file.display())
 }
 
 /// Gives the file its final name. A hard link, unlike a rename, never replaces a file that was created in the
 /// meantime. A file system without hard links falls back to a rename.
-fn put_in_place(unfinished: &Path, file: &Path) -> Result<()> {
+fn move_into_place(unfinished: &Path, file: &Path) -> Result<()> {
     let put = match fs::hard_link(unfinished, file) {
         Ok(()) => fs::remove_file(unfinished),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(taken(file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(already_exists(file)),
         Err(_) => fs::rename(unfinished, file),
     };
     put.with_context(|| format!("cannot move {} to {}", unfinished.display(), file.display()))
@@ -321,7 +323,8 @@ fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
     let progress = progress_bar(0, "{spinner} {pos} links")?;
     let mut after = None;
     loop {
-        let rows: Vec<ExportRow> = administrator.ask(Command::Export { after: after.take() })?;
+        let rows: Vec<ExportRow> =
+            administrator.request(Command::Export { after: after.take() })?;
         for row in &rows {
             writer.serialize(row)?;
         }

@@ -7,7 +7,7 @@ use lodge_domain::links::Blocklist;
 use lodge_sqlite::Inspected;
 
 use crate::{
-    commands::out::say,
+    commands::out::outln,
     config::{Config, Role, Writes, options::ConfigOptions, sources},
     wiring,
 };
@@ -17,18 +17,19 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let config = sources::load(options)?;
     let apps: Vec<String> =
         config.apps.iter().map(|app| format!("{app:?}").to_lowercase()).collect();
-    say!("ok    configuration: apps {}, data {}", apps.join(", "), config.data.display());
+    outln!("ok    configuration: apps {}, data {}", apps.join(", "), config.data.display());
     let (folder_is_good, server_runs) = check_folder(&config);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let good = [
         folder_is_good,
-        say_all(probe_blocklist(&config)),
-        say_all(runtime.block_on(wiring::probe(&config))),
-        !config.keeps_accounts() || say_all(runtime.block_on(wiring::probe_providers(&config))),
-        say_all(runtime.block_on(wiring::tiers::probe(&config))),
+        print_results(probe_blocklist(&config)),
+        print_results(runtime.block_on(wiring::probe(&config))),
+        !config.stores_accounts()
+            || print_results(runtime.block_on(wiring::probe_providers(&config))),
+        print_results(runtime.block_on(wiring::tiers::probe(&config))),
         !wiring::tiers::is_server(&config)
             || check_listener("accounts.listen", config.accounts.listen, server_runs),
-        say_all(wiring::probe_pictures(&config)),
+        print_results(wiring::probe_pictures(&config)),
         !is_web(&config) || check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
     ];
@@ -41,23 +42,23 @@ fn check_folder(config: &Config) -> (bool, bool) {
     let folder = config.data.display();
     match lodge_sqlite::inspect(&config.data) {
         Ok(Inspected::Empty) => {
-            say!("ok    data folder {folder}: empty; lodge serve creates the database");
+            outln!("ok    data folder {folder}: empty; lodge serve creates the database");
         }
         Ok(Inspected::Usable { version, newest }) if version == newest => {
-            say!("ok    data folder {folder}: format {version}");
+            outln!("ok    data folder {folder}: format {version}");
         }
         Ok(Inspected::Usable { version, newest }) => {
-            say!(
+            outln!(
                 "note  data folder {folder}: format {version}; lodge serve upgrades it to {newest}, \
                  which older versions cannot open: back up first"
             );
         }
         Ok(Inspected::InUse) => {
-            say!("ok    data folder {folder}: in use by a running server");
+            outln!("ok    data folder {folder}: in use by a running server");
             return (true, true);
         }
         Err(error) => {
-            say!("BAD   data folder {folder}: {:#}", anyhow::Error::new(error));
+            outln!("BAD   data folder {folder}: {:#}", anyhow::Error::new(error));
             return (false, false);
         }
     }
@@ -76,14 +77,14 @@ fn is_web(config: &Config) -> bool {
 }
 
 /// Prints the results of probes. Returns whether all succeeded.
-fn say_all(probes: impl IntoIterator<Item = Result<String>>) -> bool {
+fn print_results(probes: impl IntoIterator<Item = Result<String>>) -> bool {
     let mut all_good = true;
     for probed in probes {
         match probed {
-            Ok(found) => say!("ok    {found}"),
+            Ok(found) => outln!("ok    {found}"),
             Err(error) => {
                 all_good = false;
-                say!("BAD   {error:#}");
+                outln!("BAD   {error:#}");
             }
         }
     }
@@ -92,12 +93,12 @@ fn say_all(probes: impl IntoIterator<Item = Result<String>>) -> bool {
 
 fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -> bool {
     match TcpListener::bind(address) {
-        Ok(_) => say!("ok    {key}: {address} is free"),
+        Ok(_) => outln!("ok    {key}: {address} is free"),
         Err(_) if server_runs => {
-            say!("ok    {key}: {address} is in use; a server is running on the data folder");
+            outln!("ok    {key}: {address} is in use; a server is running on the data folder");
         }
         Err(error) => {
-            say!("BAD   {key}: cannot listen on {address}: {error}");
+            outln!("BAD   {key}: cannot listen on {address}: {error}");
             return false;
         }
     }
@@ -105,13 +106,13 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
 }
 
 fn warn(config: &Config) {
-    for app in config.apps_of_this_process_alone() {
-        say!(
+    for app in config.unshared_apps() {
+        outln!(
             "note  {app}.store: data in the data folder is visible to this process only; serve {app} from one process"
         );
     }
     if config.links.writes == Writes::Behind && !config.roles.contains(&Role::Worker) {
-        say!(
+        outln!(
             "note  roles: links.writes = \"behind\" needs a process with the role \"worker\", or links are never stored"
         );
     }
@@ -119,10 +120,10 @@ fn warn(config: &Config) {
         return;
     }
     if config.public_url.is_empty() && !config.http.listen.ip().is_loopback() {
-        say!("note  public_url is not set: short URLs are built from each request's Host header");
+        outln!("note  public_url is not set: short URLs are built from each request's Host header");
     }
     if config.links.anonymous_creation && !config.http.listen.ip().is_loopback() {
-        say!(
+        outln!(
             "note  links.anonymous_creation is on: every client that can reach {} can create links",
             config.http.listen
         );

@@ -15,7 +15,7 @@ use lodge_domain::{
 
 use super::progress::progress_bar;
 use crate::{
-    commands::out::{complain, say},
+    commands::out::{errln, outln},
     config::{
         options::ConfigOptions,
         sources::{self, BadConfig},
@@ -56,20 +56,20 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
     };
     let moved = runtime.block_on(async {
         let (moving, accounts) = wiring::moving(&config, &options.from).await?;
-        let moved = moving.run(SystemClock.now(), &watch).await.map_err(explained)?;
+        let moved = moving.run(SystemClock.now(), &watch).await.map_err(with_cause)?;
         anyhow::Ok((moved, accounts))
     });
     bar.finish_and_clear();
     let (moved, accounts) = moved?;
     let code = report(&moved, began);
     if accounts {
-        say!("{}", accounts_stay(&options.from));
+        outln!("{}", accounts_notice(&options.from));
     }
     Ok(code)
 }
 
 /// Explains how to serve the accounts, which only the embedded engine can store.
-fn accounts_stay(folder: &Path) -> String {
+fn accounts_notice(folder: &Path) -> String {
     let folder = folder.display();
     format!(
         "accounts stay in {folder}: serve them with `lodge serve --apps accounts --role accounts \
@@ -89,22 +89,22 @@ fn check_store(store: LinkStore) -> Result<()> {
 fn report(moved: &Moved, began: Instant) -> ExitCode {
     let Moved { extent, put_before, differences } = moved;
     if *put_before > 0 {
-        say!("{put_before} links were already copied by an earlier run");
+        outln!("{put_before} links were already copied by an earlier run");
     }
     let Differences { shown, count } = differences;
     for difference in shown {
-        complain!("{difference}");
+        errln!("{difference}");
     }
     let more = count - shown.len() as u64;
     if more > 0 {
-        complain!("… and {more} more");
+        errln!("… and {more} more");
     }
     let verdict = if *count == 0 {
         "verified".to_owned()
     } else {
         format!("NOT VERIFIED: {count} differences")
     };
-    say!(
+    outln!(
         "{} links, {} keys, {} clicks, {:.1} s, {verdict}",
         extent.links,
         extent.keys,
@@ -115,7 +115,7 @@ fn report(moved: &Moved, began: Instant) -> ExitCode {
 }
 
 /// Includes the cause, which the operator may read but a caller may not.
-fn explained(error: Error) -> anyhow::Error {
+fn with_cause(error: Error) -> anyhow::Error {
     match error {
         Error::Unavailable { cause, .. } => {
             anyhow!(cause).context("the move was interrupted; run the command again to resume")

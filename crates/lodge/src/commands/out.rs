@@ -11,28 +11,28 @@ use std::{
 pub(super) const PROBLEMS_SHOWN: usize = 20;
 
 /// The exit code after a broken pipe, as a shell reports it for SIGPIPE (128 + 13).
-const READER_GONE: i32 = 141;
+const BROKEN_PIPE_EXIT_CODE: i32 = 141;
 
 /// Prints a line on standard output.
-macro_rules! say {
-    ($($line:tt)*) => { $crate::commands::out::line(format_args!($($line)*)) };
+macro_rules! outln {
+    ($($line:tt)*) => { $crate::commands::out::print_line(format_args!($($line)*)) };
 }
 
 /// Prints a line on standard error; write errors are ignored.
-macro_rules! complain {
-    ($($line:tt)*) => { $crate::commands::out::line_of_errors(format_args!($($line)*)) };
+macro_rules! errln {
+    ($($line:tt)*) => { $crate::commands::out::print_error_line(format_args!($($line)*)) };
 }
 
-pub(crate) use {complain, say};
+pub(crate) use {errln, outln};
 
-/// Implements [`say`].
-pub(crate) fn line(line: Arguments<'_>) {
+/// Implements [`outln`].
+pub(crate) fn print_line(line: Arguments<'_>) {
     let printed = writeln!(io::stdout(), "{line}");
-    printed.unwrap_or_else(|error| end(&error));
+    printed.unwrap_or_else(|error| exit_on_write_error(&error));
 }
 
-/// Implements [`complain`].
-pub(crate) fn line_of_errors(line: Arguments<'_>) {
+/// Implements [`errln`].
+pub(crate) fn print_error_line(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -47,20 +47,20 @@ impl Out {
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(self.0.write(bytes).unwrap_or_else(|error| end(&error)))
+        Ok(self.0.write(bytes).unwrap_or_else(|error| exit_on_write_error(&error)))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().unwrap_or_else(|error| end(&error));
+        self.0.flush().unwrap_or_else(|error| exit_on_write_error(&error));
         Ok(())
     }
 }
 
 /// Exits without clean-up: stored data stays stored, and the process's exit releases the folder's lock.
-fn end(error: &io::Error) -> ! {
+fn exit_on_write_error(error: &io::Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
-        process::exit(READER_GONE);
+        process::exit(BROKEN_PIPE_EXIT_CODE);
     }
-    complain!("lodge: cannot print: {error}");
+    errln!("lodge: cannot print: {error}");
     process::exit(1);
 }

@@ -15,7 +15,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use lodge_domain::{
     Clock, Error, SystemClock,
-    accounts::{Accounts, EventKind, NewAccount, Username},
+    accounts::{AccountEventKind, Accounts, NewAccount, Username},
     passwords::{Password, PasswordHash},
 };
 use lodge_load::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
@@ -23,7 +23,7 @@ use tokio::time::sleep;
 
 use super::progress::progress_bar;
 use crate::{
-    commands::out::{complain, say},
+    commands::out::{errln, outln},
     config::{App, Config, Role as ProcessRole, options::ConfigOptions, sources},
     wiring,
 };
@@ -40,14 +40,14 @@ const SESSIONS_AT_ONCE: usize = 1_000;
 
 /// Attempts per transaction, and the pause between them: the previous transaction may have filled the
 /// write-ahead log.
-const TRIES: u32 = 60;
+const ATTEMPTS_MAX: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The file that marks a data folder as seeded.
-const MARK: &str = "seeded";
+const SEED_MARKER: &str = "seeded";
 
 /// The interval between progress lines on standard error.
-const TOLD_EVERY: Duration = Duration::from_secs(10);
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 pub(crate) struct SeedOptions {
@@ -86,23 +86,23 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
         ..ConfigOptions::default()
     })?;
     config.embedded.page_cache_mib = config.embedded.page_cache_mib.max(PAGE_CACHE_MIB);
-    mark(&options.data)?;
-    let tokens = options.tokens.as_ref().map(|file| private(file)).transpose()?;
+    mark_seeded(&options.data)?;
+    let tokens = options.tokens.as_ref().map(|file| create_private_file(file)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let made =
-        runtime.block_on(opened(&config, async |accounts| users(accounts, options).await))?;
+    let made = runtime
+        .block_on(with_accounts(&config, async |accounts| users(accounts, options).await))?;
     let bytes = folder_bytes(&config.data)?;
-    say!(
+    outln!(
         "{} accounts, {made} of them new; {bytes} bytes on disk, {} per account",
         options.users,
         bytes / options.users
     );
     if let Some(tokens) = tokens {
         let tokens = BufWriter::new(tokens);
-        runtime.block_on(opened(&config, async |accounts| {
+        runtime.block_on(with_accounts(&config, async |accounts| {
             sessions(accounts, options, tokens).await
         }))?;
-        say!(
+        outln!(
             "{} sessions; {} more bytes on disk",
             options.sessions,
             folder_bytes(&config.data)?.saturating_sub(bytes)
@@ -112,8 +112,8 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
 }
 
 /// Marks a new folder as seeded. Refuses any other folder, which may contain real accounts.
-fn mark(folder: &Path) -> Result<()> {
-    let mark = folder.join(MARK);
+fn mark_seeded(folder: &Path) -> Result<()> {
+    let mark = folder.join(SEED_MARKER);
     if mark.exists() {
         return Ok(());
     }
@@ -124,13 +124,16 @@ fn mark(folder: &Path) -> Result<()> {
 }
 
 /// Creates a file with mode 0600.
-fn private(file: &Path) -> Result<File> {
+fn create_private_file(file: &Path) -> Result<File> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     made.with_context(|| format!("cannot create {}", file.display()))
 }
 
 /// Opens the folder, runs `work` on its accounts and closes the folder, so that all data is on disk.
-async fn opened<T>(config: &Config, work: impl AsyncFnOnce(&Accounts) -> Result<T>) -> Result<T> {
+async fn with_accounts<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(&Accounts) -> Result<T>,
+) -> Result<T> {
     let services = wiring::services(config).await?;
     let accounts = services.accounts.clone().context("this process does not store accounts")?;
     let done = work(&accounts).await;
@@ -149,7 +152,7 @@ fn folder_bytes(folder: &Path) -> Result<u64> {
 }
 
 /// Reports progress: a bar on a terminal, and lines on standard error for a log.
-struct Told {
+struct ProgressLog {
     what: &'static str,
     all: u64,
     bar: ProgressBar,
@@ -157,26 +160,23 @@ struct Told {
     last: Instant,
 }
 
-impl Told {
+impl ProgressLog {
     fn new(what: &'static str, all: u64) -> Result<Self> {
         let bar = progress_bar(all, "{bar:40} {pos}/{len} {eta}")?;
         let began = Instant::now();
         Ok(Self { what, all, bar, began, last: began })
     }
 
-    fn at(&mut self, place: u64) {
+    fn update(&mut self, place: u64) {
         self.bar.set_position(place);
-        if self.last.elapsed() < TOLD_EVERY && place < self.all {
+        if self.last.elapsed() < PROGRESS_EVERY && place < self.all {
             return;
         }
         self.last = Instant::now();
         let seconds = self.began.elapsed().as_secs_f64();
         let (what, all) = (self.what, self.all);
         self.bar.suspend(|| {
-            complain!(
-                "{place} of {all} {what} after {seconds:.0} s, {:.0}/s",
-                rate(place, seconds)
-            );
+            errln!("{place} of {all} {what} after {seconds:.0} s, {:.0}/s", rate(place, seconds));
         });
     }
 }
@@ -194,13 +194,13 @@ fn name(number: u64) -> Result<Username> {
 async fn users(accounts: &Accounts, options: &SeedOptions) -> Result<u64> {
     let password = Password::parse("password", options.password.clone())?;
     let hash = accounts.hash(password).await?;
-    let mut told = Told::new("accounts", options.users)?;
+    let mut told = ProgressLog::new("accounts", options.users)?;
     let (mut made, mut next) = (0, 0);
     while next < options.users {
         let until = options.users.min(next + PAGE);
         made += page(accounts, next..until, &hash).await?;
         next = until;
-        told.at(next);
+        told.update(next);
     }
     Ok(made)
 }
@@ -216,7 +216,7 @@ async fn page(
         let page = numbers.clone().map(|number| account(number, hash)).collect::<Result<_>>()?;
         match accounts.add_many(page).await {
             Ok(added) => return Ok(added.iter().filter(|added| **added).count() as u64),
-            Err(Error::Unavailable { .. }) if tries < TRIES => tries += 1,
+            Err(Error::Unavailable { .. }) if tries < ATTEMPTS_MAX => tries += 1,
             Err(error) => return Err(error.into()),
         }
         sleep(PAUSE).await;
@@ -235,14 +235,14 @@ async fn sessions(
 ) -> Result<()> {
     let (users, count) = (usize::try_from(options.users)?, usize::try_from(options.sessions)?);
     let drawn = rand::seq::index::sample(&mut rand::rng(), users, count);
-    let mut told = Told::new("sessions", options.sessions)?;
+    let mut told = ProgressLog::new("sessions", options.sessions)?;
     let begun = stream::iter(drawn).map(|number| session(accounts, number as u64));
     let mut begun = begun.buffered(SESSIONS_AT_ONCE);
     let mut count = 0;
     while let Some(token) = begun.try_next().await? {
         writeln!(tokens, "{token}")?;
         count += 1;
-        told.at(count);
+        told.update(count);
     }
     Ok(tokens.flush()?)
 }
@@ -251,6 +251,6 @@ async fn sessions(
 async fn session(accounts: &Accounts, number: u64) -> Result<String> {
     let name = name(number)?;
     let account = accounts.user(&name).await.with_context(|| format!("no account {name}"))?;
-    let begun = accounts.begin(account, EventKind::SignedIn, "lodge load").await?;
+    let begun = accounts.begin(account, AccountEventKind::SignedIn, "lodge load").await?;
     Ok(begun.with_context(|| format!("cannot start a session for {name}"))?.token)
 }

@@ -16,10 +16,10 @@ pub(super) fn check(config: &Config) -> Result<()> {
     if seconds > SESSION_CACHE_S_MAX {
         bail!("accounts.session_cache_s must be at most {SESSION_CACHE_S_MAX}, not {seconds}");
     }
-    if !config.keeps_accounts() && !config.answers_for_accounts() {
+    if !config.stores_accounts() && !config.serves_accounts() {
         return Ok(());
     }
-    let (here, accounts) = (config.keeps_accounts(), &config.accounts);
+    let (here, accounts) = (config.stores_accounts(), &config.accounts);
     if here && !accounts.servers.is_empty() {
         bail!("accounts.servers must be empty for a process with the role \"accounts\"");
     }
@@ -34,14 +34,14 @@ pub(super) fn check(config: &Config) -> Result<()> {
     check_tls(accounts)?;
     check_pictures(config)?;
     let asks_or_is_asked = !here || !config.roles.contains(&Role::Web);
-    let has_proof = if here { accounts.lets_others_in() } else { accounts.can_prove_itself() };
+    let has_proof = if here { accounts.accepts_web_tier() } else { accounts.can_authenticate() };
     if asks_or_is_asked && !has_proof {
         bail!(
             "accounts.key_file must name a file with the key that both tiers share, at least 32 bytes, \
              unless both tiers use certificates (accounts.tls, ca_file, certificate_file)"
         );
     }
-    if here && accounts.tls && accounts.lets_others_in() && !accounts.has_certificate() {
+    if here && accounts.tls && accounts.accepts_web_tier() && !accounts.has_certificate() {
         bail!(
             "accounts.certificate_file and accounts.certificate_key_file must be set for the role \
              \"accounts\" with accounts.tls = true"
@@ -97,12 +97,12 @@ impl AccountsConfig {
     }
 
     /// Returns whether the accounts tier can authenticate its clients, by a shared key or by client certificates.
-    pub(crate) fn lets_others_in(&self) -> bool {
+    pub(crate) fn accepts_web_tier(&self) -> bool {
         self.has_key() || (self.tls && !self.ca_file.as_os_str().is_empty())
     }
 
     /// Returns whether the web tier can authenticate itself, by a shared key or by a certificate.
-    fn can_prove_itself(&self) -> bool {
+    fn can_authenticate(&self) -> bool {
         self.has_key() || (self.tls && self.has_certificate())
     }
 }

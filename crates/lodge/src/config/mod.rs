@@ -53,55 +53,55 @@ pub(crate) enum Role {
 
 impl Config {
     /// Returns whether this process serves accounts over HTTP.
-    pub(crate) fn answers_for_accounts(&self) -> bool {
+    pub(crate) fn serves_accounts(&self) -> bool {
         self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Web)
     }
 
     /// Returns whether this process serves rides over HTTP, and so stores them.
-    pub(crate) fn answers_for_rides(&self) -> bool {
+    pub(crate) fn serves_rides(&self) -> bool {
         self.apps.contains(&App::Rides) && self.roles.contains(&Role::Web)
     }
 
     /// Returns whether this process serves the board over HTTP, and so stores it.
-    pub(crate) fn answers_for_board(&self) -> bool {
+    pub(crate) fn serves_board(&self) -> bool {
         self.apps.contains(&App::Board) && self.roles.contains(&Role::Web)
     }
 
     /// Returns whether this process reads or writes links in `store`.
-    pub(crate) fn has_links_on(&self, store: LinkStore) -> bool {
+    pub(crate) fn uses_link_store(&self, store: LinkStore) -> bool {
         let has_links = self.apps.contains(&App::Links)
             && self.roles.iter().any(|role| matches!(role, Role::Web | Role::Worker));
         has_links && self.links.store == store
     }
 
     /// Returns whether links are in a cluster that this process does not use.
-    pub(crate) fn has_links_elsewhere(&self) -> bool {
-        self.links.store == LinkStore::Cassandra && !self.has_links_on(LinkStore::Cassandra)
+    pub(crate) fn has_remote_links(&self) -> bool {
+        self.links.store == LinkStore::Cassandra && !self.uses_link_store(LinkStore::Cassandra)
     }
 
     /// Returns the apps whose data is only in this process's data folder, although other processes serve the same
     /// links.
-    pub(crate) fn apps_of_this_process_alone(&self) -> Vec<&'static str> {
-        let is_shared = self.has_links_on(LinkStore::Cassandra);
+    pub(crate) fn unshared_apps(&self) -> Vec<&'static str> {
+        let is_shared = self.uses_link_store(LinkStore::Cassandra);
         let alone = [
-            ("accounts", self.keeps_accounts() && self.roles.contains(&Role::Web)),
-            ("rides", self.answers_for_rides()),
-            ("board", self.answers_for_board()),
+            ("accounts", self.stores_accounts() && self.roles.contains(&Role::Web)),
+            ("rides", self.serves_rides()),
+            ("board", self.serves_board()),
         ];
         alone.into_iter().filter(|(_, is_kept)| is_shared && *is_kept).map(|(app, _)| app).collect()
     }
 
     /// Returns whether this process opens the database in the data folder. Links are in it unless this process
     /// uses Cassandra; each other app is in it if this process stores that app on `SQLite`.
-    pub(crate) fn keeps_in_folder(&self) -> bool {
-        !self.has_links_on(LinkStore::Cassandra)
-            || (self.keeps_accounts() && self.accounts.store == AppStore::Sqlite)
-            || (self.answers_for_rides() && self.rides.store == AppStore::Sqlite)
-            || (self.answers_for_board() && self.board.store == AppStore::Sqlite)
+    pub(crate) fn uses_data_folder(&self) -> bool {
+        !self.uses_link_store(LinkStore::Cassandra)
+            || (self.stores_accounts() && self.accounts.store == AppStore::Sqlite)
+            || (self.serves_rides() && self.rides.store == AppStore::Sqlite)
+            || (self.serves_board() && self.board.store == AppStore::Sqlite)
     }
 
     /// Returns whether this process stores accounts.
-    pub(crate) fn keeps_accounts(&self) -> bool {
+    pub(crate) fn stores_accounts(&self) -> bool {
         self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Accounts)
     }
 }
@@ -114,10 +114,10 @@ pub(crate) struct Config {
     pub(crate) roles: Vec<Role>,
     pub(crate) public_url: String,
     pub(crate) data: PathBuf,
-    pub(crate) http: Http,
-    pub(crate) ops: Ops,
-    pub(crate) limits: Limits,
-    pub(crate) log: Log,
+    pub(crate) http: HttpConfig,
+    pub(crate) ops: OpsConfig,
+    pub(crate) limits: LimitsConfig,
+    pub(crate) log: LogConfig,
     pub(crate) links: LinksConfig,
     pub(crate) accounts: AccountsConfig,
     pub(crate) rides: RidesConfig,
@@ -131,7 +131,7 @@ pub(crate) struct Config {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Http {
+pub(crate) struct HttpConfig {
     pub(crate) listen: SocketAddr,
     pub(crate) connections_max: usize,
     pub(crate) header_timeout_s: u64,
@@ -142,7 +142,7 @@ pub(crate) struct Http {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ops {
+pub(crate) struct OpsConfig {
     pub(crate) listen: SocketAddr,
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct Ops {
     clippy::struct_field_names,
     reason = "the fields are settings, whose names end in the unit"
 )]
-pub(crate) struct Limits {
+pub(crate) struct LimitsConfig {
     pub(crate) creations_per_minute: u32,
     pub(crate) sign_ups_per_minute: u32,
     pub(crate) attempts_per_minute: u32,
@@ -163,7 +163,7 @@ pub(crate) struct Limits {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Log {
+pub(crate) struct LogConfig {
     pub(crate) format: LogFormat,
     pub(crate) filter: String,
     pub(crate) requests: bool,

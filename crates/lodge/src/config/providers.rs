@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use lodge_domain::accounts::ProviderName;
-use lodge_outbound::{is_on_this_machine, may_be_asked, may_be_asked_of};
+use lodge_outbound::{is_allowed_endpoint, is_allowed_provider_url, is_on_this_machine};
 use serde::{Deserialize, Serialize};
 
 use super::{Config, Role};
@@ -94,7 +94,7 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
     if provider.title.chars().count() > TITLE_MAX || provider.title.chars().any(char::is_control) {
         bail!("{key}.title must be at most {TITLE_MAX} characters, without control characters");
     }
-    if !may_be_asked(&provider.issuer) {
+    if !is_allowed_provider_url(&provider.issuer) {
         let issuer = &provider.issuer;
         bail!("{key}.issuer must be an https URL, not {issuer:?}");
     }
@@ -110,10 +110,10 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
         bail!("{key}: authorization_url, token_url and userinfo_url must be set together");
     }
     if !provider.is_plain() {
-        return check_described(key, provider);
+        return check_discovery(key, provider);
     }
     for (name, url) in provider.endpoints() {
-        if !may_be_asked_of(&provider.issuer, url) {
+        if !is_allowed_endpoint(&provider.issuer, url) {
             bail!("{key}.{name} must be an https URL, not {url:?}");
         }
     }
@@ -122,7 +122,7 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
 }
 
 /// Refuses settings that an OpenID Connect provider with discovery would ignore.
-fn check_described(key: &str, provider: &ProviderConfig) -> Result<()> {
+fn check_discovery(key: &str, provider: &ProviderConfig) -> Result<()> {
     let standard = ProviderConfig::default();
     for (name, is_set) in [
         ("subject_field", provider.subject_field != standard.subject_field),

@@ -34,7 +34,7 @@ fn read(
     options: &ConfigOptions,
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Config> {
-    let variables = ours(variables)?;
+    let variables = lodge_variables(variables)?;
     let mut settings = Table::try_from(Config::default())?;
     let keys = keys_of(&settings);
     let file = options.config.clone().or_else(|| {
@@ -51,14 +51,14 @@ fn read(
         || options.apps.is_some();
     merge(&mut settings, given);
     for (name, text) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
-        merge(&mut settings, of_variable(&keys, name, text)?);
+        merge(&mut settings, table_from_variable(&keys, name, text)?);
     }
     let mut config: Config = serde_path_to_error::deserialize(settings)
         .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
     apply(&mut config, options);
     if !named_apps && config.links.store != LinkStore::Sqlite {
         config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
-        if config.keeps_accounts() && config.roles.contains(&Role::Web) {
+        if config.stores_accounts() && config.roles.contains(&Role::Web) {
             bail!(
                 "apps must be set explicitly with links.store = \"cassandra\": \"accounts\", \"rides\" and \
                  \"board\" would be stored in the data folder of this process, which other processes with \
@@ -74,7 +74,9 @@ fn read(
 }
 
 /// Returns the variables with Lodge's prefix. Other variables are ignored, even if they are not UTF-8.
-fn ours(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<(String, String)>> {
+fn lodge_variables(
+    variables: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(String, String)>> {
     variables
         // A name that is not UTF-8 becomes one that matches no setting, and is refused as unknown.
         .map(|(name, text)| (name.to_string_lossy().into_owned(), text))
@@ -130,7 +132,7 @@ fn variable(key: &str) -> String {
 }
 
 /// Converts an environment variable to the equivalent TOML. The type follows from the default value.
-fn of_variable(keys: &[(String, Value)], name: &str, text: &str) -> Result<Table> {
+fn table_from_variable(keys: &[(String, Value)], name: &str, text: &str) -> Result<Table> {
     let Some((key, default)) = keys.iter().find(|(key, _)| variable(key) == name) else {
         let names: Vec<String> = keys.iter().map(|(key, _)| variable(key)).collect();
         let nearest = nearest(name, names.iter().map(String::as_str));
@@ -379,7 +381,7 @@ mod tests {
         let error = refused(&cluster);
         assert!(error.contains("apps must be set explicitly"), "{error}");
         let links = [&cluster[..], &[("LODGE_APPS", "links")]].concat();
-        assert!(!with(&links).unwrap().keeps_in_folder());
+        assert!(!with(&links).unwrap().uses_data_folder());
         let web = [
             ("LODGE_ROLES", "web"),
             ("LODGE_ACCOUNTS_SERVERS", "b:7070"),
@@ -388,17 +390,17 @@ mod tests {
         ];
         let config = with(&[&cluster[..], &web].concat()).unwrap();
         assert_eq!(config.apps, [App::Links, App::Accounts]);
-        assert!(!config.keeps_in_folder(), "accounts are stored elsewhere");
+        assert!(!config.uses_data_folder(), "accounts are stored elsewhere");
         let named = [&cluster[..], &[("LODGE_APPS", "links,accounts,rides,board")]].concat();
         let config = with(&named).unwrap();
-        assert!(config.has_links_on(LinkStore::Cassandra) && config.keeps_in_folder());
+        assert!(config.uses_link_store(LinkStore::Cassandra) && config.uses_data_folder());
         let worker = [&named[..], &[("LODGE_ROLES", "worker")]].concat();
-        assert!(!with(&worker).unwrap().keeps_in_folder(), "a worker stores only links");
+        assert!(!with(&worker).unwrap().uses_data_folder(), "a worker stores only links");
         let backend = [("LODGE_ROLES", "accounts"), ("LODGE_ACCOUNTS_KEY_FILE", "key")];
         let config = with(&[&named[..], &backend].concat()).unwrap();
-        assert!(!config.has_links_on(LinkStore::Cassandra), "accounts alone need no links");
+        assert!(!config.uses_link_store(LinkStore::Cassandra), "accounts alone need no links");
         let config = with(&[&cluster[..], &backend].concat()).unwrap();
-        assert!(config.keeps_accounts(), "the role implies the app");
+        assert!(config.stores_accounts(), "the role implies the app");
         assert_eq!(with(&[]).unwrap().apps.len(), 4);
     }
 

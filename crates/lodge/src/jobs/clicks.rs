@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use lodge_domain::links::{ClickBatch, Links};
 use tokio_util::sync::CancellationToken;
 
-use super::ticks::{LAST_FLUSH, LAST_PAUSE, ticks};
+use super::ticks::{FINAL_FLUSH_PAUSE, FINAL_FLUSH_TIMEOUT, ticks};
 
 /// The interval between two flushes, below the promised maximum of one second.
 const FLUSH: Duration = Duration::from_millis(850);
@@ -24,12 +24,14 @@ pub(super) async fn store(links: Arc<Links>, stop: CancellationToken) {
             match store_batch(&links, &mut unstored).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(_) => tokio::time::sleep(LAST_PAUSE).await,
+                Err(_) => tokio::time::sleep(FINAL_FLUSH_PAUSE).await,
             }
         }
     };
-    if tokio::time::timeout(LAST_FLUSH, last).await.is_err() {
-        tracing::error!("the last clicks could not be stored within {LAST_FLUSH:?}; they are lost");
+    if tokio::time::timeout(FINAL_FLUSH_TIMEOUT, last).await.is_err() {
+        tracing::error!(
+            "the last clicks could not be stored within {FINAL_FLUSH_TIMEOUT:?}; they are lost"
+        );
     }
 }
 

@@ -1,12 +1,12 @@
 //! Named background jobs of a server.
 
+mod account_changes;
+mod cleanup;
 mod clicks;
+mod flushes;
 mod hooks;
-mod notes;
-mod people;
 mod reload;
 mod ticks;
-mod tidying;
 
 use std::sync::Arc;
 
@@ -84,21 +84,31 @@ pub(crate) fn all(
         Job::on(&services.links, "store clicks", LastRequest, clicks::store),
         Job::new("metrics upkeep", LastRequest, |stop| upkeep(metrics, stop)),
         Job::on(services, "remove expired data", LastRequest, move |services, stop| {
-            tidying::tidy(services, reserved, stop)
+            cleanup::remove_expired(services, reserved, stop)
         }),
         Job::on(services, "reload the blocklist", LastRequest, |services, stop| {
             reload::blocklist(hangups, blocklist, services, stop)
         }),
-        Job::on(services, "remove unused pictures", Stop, tidying::sweep_pictures),
-        Job::on(services, "release passes", Stop, people::release_passes),
-        Job::on(services, "update board profiles", Stop, people::update_guests),
+        Job::on(services, "remove unused pictures", Stop, cleanup::sweep_pictures),
+        Job::on(services, "release passes", Stop, account_changes::release_passes),
+        Job::on(services, "update board profiles", Stop, account_changes::update_profiles),
         Job::on(services, "deliver webhooks", Stop, hooks::deliver),
     ];
     if let Some(rides) = &services.rides {
-        jobs.push(Job::on(rides, "store refused ride counts", LastRequest, notes::refused_rides));
+        jobs.push(Job::on(
+            rides,
+            "store refused ride counts",
+            LastRequest,
+            flushes::flush_refused_rides,
+        ));
     }
     if let Some(board) = &services.board {
-        jobs.push(Job::on(board, "store read positions", LastRequest, notes::read_messages));
+        jobs.push(Job::on(
+            board,
+            "store read positions",
+            LastRequest,
+            flushes::flush_read_positions,
+        ));
     }
     jobs
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 /// The timeout of the last flush after `stop`.
-pub(super) const LAST_FLUSH: Duration = Duration::from_secs(5);
+pub(super) const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause between two attempts of the last flush.
-pub(super) const LAST_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const FINAL_FLUSH_PAUSE: Duration = Duration::from_millis(100);
 
 /// Returns an interval that delays after a missed tick and does not catch up.
 pub(super) fn ticks(every: Duration) -> Interval {

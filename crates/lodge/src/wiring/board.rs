@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lodge_domain::{
     Clock, Random,
     accounts::PictureKeeper,
-    board::{BOT_PREFIX, Board, BoardStores, Courier, HookPorts, HookStore, Hooks},
+    board::{BOT_PREFIX, Board, BoardStores, HookDispatcher, HookPorts, HookStore, Hooks},
     keys::{KeyStore, Keys},
 };
 use lodge_outbound::HookSender;
@@ -22,7 +22,7 @@ pub(super) struct BoardPorts {
 /// Webhooks: the service that manages them and the courier that delivers events.
 pub(crate) struct BoardHooks {
     pub(crate) service: Arc<Hooks>,
-    pub(crate) courier: Courier,
+    pub(crate) courier: HookDispatcher,
 }
 
 /// Builds the board service.
@@ -52,5 +52,5 @@ pub(super) fn hooks(
         random: Arc::clone(random),
     };
     let service = Arc::new(Hooks::new(ports.clone()));
-    BoardHooks { service, courier: Courier::new(ports, lodge_web::hook_body) }
+    BoardHooks { service, courier: HookDispatcher::new(ports, lodge_web::hook_body) }
 }

@@ -13,10 +13,10 @@ use lodge_domain::{
 };
 use lodge_engines::{
     Tls,
-    behind::{Drain, LinkQueue, WriteBehind},
     cassandra::{Cassandra, Login as CassandraLogin, Options as CassandraOptions},
     rabbitmq,
     redis::{Login, Options as RedisOptions, Redis},
+    write_behind::{DrainWorker, LinkQueue, WriteBehind},
 };
 use lodge_local::{CachedKeys, CachedLinks};
 use lodge_sqlite::MovingFolder;
@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::{
     engine::{Engine, Engines},
-    named_file,
+    read_setting_file,
     stores::{LinkPorts, cache_bytes, options},
 };
 use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::LinkStore};
@@ -49,32 +49,35 @@ pub(super) async fn links(
     let redis = redis(config)?;
     let queue = queue(config)?;
     let cluster =
-        Cassandra::connect(&options).await.map_err(|error| explained("Cassandra", error))?;
-    cluster.keep_mode(config.links.mode).await.map_err(|error| explained("Cassandra", error))?;
+        Cassandra::connect(&options).await.map_err(|error| with_causes("Cassandra", error))?;
+    cluster.store_mode(config.links.mode).await.map_err(|error| with_causes("Cassandra", error))?;
     if let Some(accounts) = accounts {
-        cluster.keep_accounts(accounts).await.map_err(|error| explained("Cassandra", error))?;
+        cluster
+            .store_accounts_id(accounts)
+            .await
+            .map_err(|error| with_causes("Cassandra", error))?;
     }
     let (store, feed) = match &redis {
-        Some(redis) => redis.before(cluster.links()),
+        Some(redis) => redis.in_front_of(cluster.links()),
         None => cluster.links(),
     };
     let behind = redis.zip(queue).map(|(redis, queue)| {
-        let (store, held) = (Arc::clone(&store), redis.held());
-        WriteBehind { store, held, queue, clock: Arc::new(SystemClock) }
+        let (store, held) = (Arc::clone(&store), redis.pending_writes());
+        WriteBehind { store, pending: held, queue, clock: Arc::new(SystemClock) }
     });
     let (links, kept): (Arc<dyn links::LinkStore>, _) = match &behind {
-        Some(behind) => (Arc::new(behind.clone()), SEEN_WITHIN),
+        Some(behind) => (Arc::new(behind.clone()), WRITE_BEHIND_CACHE_TTL),
         None => (store, CachedLinks::KEPT),
     };
     let mut fresh = [0; 32];
     OsRandom.fill(&mut fresh);
     engines.add(CassandraEngine);
     Ok(LinkPorts {
-        links: Arc::new(CachedLinks::among_others(links, cache_bytes(config), feed, kept)),
+        links: Arc::new(CachedLinks::with_feed(links, cache_bytes(config), feed, kept)),
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
-        secret: cluster.secret(fresh).await.map_err(|error| explained("Cassandra", error))?,
-        behind: behind.map(|behind| running(behind, config)),
+        secret: cluster.secret(fresh).await.map_err(|error| with_causes("Cassandra", error))?,
+        write_behind: behind.map(|behind| write_behind_tasks(behind, config)),
     })
 }
 
@@ -88,22 +91,22 @@ impl Engine for CassandraEngine {
 }
 
 /// The TTL of cached links with write-behind: the change feed has only writes that are stored already.
-const SEEN_WITHIN: Duration = Duration::from_millis(800);
+const WRITE_BEHIND_CACHE_TTL: Duration = Duration::from_millis(800);
 
 /// Returns the background work of write-behind: upkeep of pending writes and, on a worker, the drain.
-fn running(behind: WriteBehind, config: &Config) -> BoxFuture<'static, ()> {
+fn write_behind_tasks(behind: WriteBehind, config: &Config) -> BoxFuture<'static, ()> {
     let works = config.roles.contains(&Role::Worker);
     let at_once = config.rabbitmq.store_at_once;
-    let drain = works.then(|| Drain::new(behind.clone(), Uuid::new_v4(), at_once));
+    let drain = works.then(|| DrainWorker::new(behind.clone(), Uuid::new_v4(), at_once));
     Box::pin(async move {
-        let drained = OptionFuture::from(drain.as_ref().map(Drain::run));
-        tokio::join!(behind.keep(), drained);
+        let drained = OptionFuture::from(drain.as_ref().map(DrainWorker::run));
+        tokio::join!(behind.run_background(), drained);
     })
 }
 
 /// Tests the connection to each configured server, without writing to it. Returns one result per server.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
-    if !config.has_links_on(LinkStore::Cassandra) {
+    if !config.uses_link_store(LinkStore::Cassandra) {
         return Vec::new();
     }
     let mut found = vec![probe_cassandra(config).await];
@@ -118,27 +121,29 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
 
 async fn probe_cassandra(config: &Config) -> Result<String> {
     let nodes = Cassandra::probe(&cassandra_options(config)?).await;
-    let nodes = nodes.map_err(|error| explained("Cassandra", error));
-    let nodes = nodes.with_context(|| named("cassandra.nodes", &config.cassandra.nodes))?;
+    let nodes = nodes.map_err(|error| with_causes("Cassandra", error));
+    let nodes =
+        nodes.with_context(|| describe_setting("cassandra.nodes", &config.cassandra.nodes))?;
     Ok(format!("Cassandra: connected; the cluster has {nodes} nodes"))
 }
 
 async fn probe_rabbitmq(config: &Config) -> Result<String> {
     let node = rabbitmq::probe(&rabbitmq_options(config)?).await;
-    let node = node.map_err(|error| explained("RabbitMQ", error));
-    let node = node.with_context(|| named("rabbitmq.nodes", &config.rabbitmq.nodes))?;
+    let node = node.map_err(|error| with_causes("RabbitMQ", error));
+    let node = node.with_context(|| describe_setting("rabbitmq.nodes", &config.rabbitmq.nodes))?;
     Ok(format!("RabbitMQ: connected to {node}"))
 }
 
 async fn probe_redis(config: &Config) -> Result<String> {
     let masters = Redis::probe(redis_options(config)?).await;
-    let masters = masters.map_err(|error| explained("Redis", error));
-    let masters = masters.with_context(|| named("redis.sentinels", &config.redis.sentinels))?;
+    let masters = masters.map_err(|error| with_causes("Redis", error));
+    let masters =
+        masters.with_context(|| describe_setting("redis.sentinels", &config.redis.sentinels))?;
     Ok(format!("Redis: connected; {}", masters.join("; ")))
 }
 
 /// Formats a setting with its servers, for an error message.
-fn named(key: &str, servers: &[String]) -> String {
+fn describe_setting(key: &str, servers: &[String]) -> String {
     format!("{key} ({})", servers.join(", "))
 }
 
@@ -147,10 +152,10 @@ fn named(key: &str, servers: &[String]) -> String {
 pub(crate) async fn moving(config: &Config, from: &Path) -> Result<(Move, bool)> {
     // Lock the folder before the cluster is changed.
     let source = Arc::new(MovingFolder::open(from, &options(config))?);
-    let accounts = source.has_accounts().await.map_err(|error| explained("the folder", error))?;
+    let accounts = source.has_accounts().await.map_err(|error| with_causes("the folder", error))?;
     let cluster = Cassandra::connect(&cassandra_options(config)?).await;
-    let cluster = cluster.map_err(|error| explained("Cassandra", error))?;
-    cluster.keep_mode(config.links.mode).await.map_err(|error| explained("Cassandra", error))?;
+    let cluster = cluster.map_err(|error| with_causes("Cassandra", error))?;
+    cluster.store_mode(config.links.mode).await.map_err(|error| with_causes("Cassandra", error))?;
     let (destination, read_back) = cluster.moving(config.links.mode);
     Ok((Move { source, destination, read_back, pace: Pace::default() }, accounts))
 }
@@ -222,12 +227,14 @@ fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
 
 /// Returns the TLS options if TLS is on. Trusts the certificates in `file`, or the system's if `file` is empty.
 fn tls(is_wanted: bool, key: &str, file: &Path) -> Result<Option<Tls>> {
-    is_wanted.then(|| Ok(Tls::trusting(named_file(key, file, fs::read_to_string)?))).transpose()
+    is_wanted
+        .then(|| Ok(Tls::trusting(read_setting_file(key, file, fs::read_to_string)?)))
+        .transpose()
 }
 
 /// Reads a secret from the file in setting `key`, without trailing line ends. Returns `None` if `file` is empty.
 fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
-    let Some(text) = named_file(key, file, fs::read_to_string)? else { return Ok(None) };
+    let Some(text) = read_setting_file(key, file, fs::read_to_string)? else { return Ok(None) };
     let secret = text.trim_end_matches(['\r', '\n']);
     if secret.is_empty() {
         bail!("{key}: {} must contain a secret, but is empty", file.display());
@@ -237,7 +244,7 @@ fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
 
 /// Includes the causes, which the operator may read but a caller may not. Drivers repeat a cause's text at several
 /// levels; each text is included once.
-fn explained(engine: &'static str, error: Error) -> anyhow::Error {
+fn with_causes(engine: &'static str, error: Error) -> anyhow::Error {
     match error {
         Error::Unavailable { cause, .. } | Error::Internal(cause) => {
             let mut said = format!("cannot use {engine}: {cause}");

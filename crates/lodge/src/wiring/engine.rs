@@ -27,7 +27,11 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Removes a batch of expired data; shorts stay reserved for `reserved`. Returns whether more can be removed
     /// now.
-    async fn tidy(&self, _now: Timestamp, _reserved: SignedDuration) -> lodge_domain::Result<bool> {
+    async fn remove_expired(
+        &self,
+        _now: Timestamp,
+        _reserved: SignedDuration,
+    ) -> lodge_domain::Result<bool> {
         Ok(false)
     }
 
@@ -51,8 +55,12 @@ impl Engine for Sqlite {
         Ok(Some(Self::backup(self, to).await?))
     }
 
-    async fn tidy(&self, now: Timestamp, reserved: SignedDuration) -> lodge_domain::Result<bool> {
-        Ok(Self::tidy(self, now, reserved).await?.more)
+    async fn remove_expired(
+        &self,
+        now: Timestamp,
+        reserved: SignedDuration,
+    ) -> lodge_domain::Result<bool> {
+        Ok(Self::remove_expired(self, now, reserved).await?.more)
     }
 
     async fn close(&self) -> lodge_domain::Result<()> {
@@ -78,7 +86,7 @@ pub(crate) struct Backup {
 
 impl Engines {
     /// Returns an empty list over a locked folder that contains only the admin socket.
-    pub(super) fn over(folder: Folder) -> Self {
+    pub(super) fn locked(folder: Folder) -> Self {
         Self { list: Vec::new(), _folder: Some(Arc::new(folder)) }
     }
 
@@ -112,14 +120,14 @@ impl Engines {
     }
 
     /// Removes expired data from every engine, even if one fails. Returns whether more can be removed now.
-    pub(crate) async fn tidy(
+    pub(crate) async fn remove_expired(
         &self,
         now: Timestamp,
         reserved: SignedDuration,
     ) -> lodge_domain::Result<bool> {
         let mut more = Ok(false);
         for engine in &self.list {
-            let of_engine = engine.tidy(now, reserved).await;
+            let of_engine = engine.remove_expired(now, reserved).await;
             more = more.and_then(|more| Ok(more | of_engine?));
         }
         more

@@ -29,7 +29,7 @@ use lodge_domain::{
     links::{
         Blocklist, ClickCounter, LinkStore, Links, LinksPorts, LinksSettings, ManageKeys, Origin,
     },
-    passwords::Passwords,
+    passwords::PasswordHasher,
     rides::Rides,
     secret::InstallationSecret,
 };
@@ -45,7 +45,7 @@ pub(crate) use self::{
 };
 use self::{
     stores::{AccountPorts, LinkPorts, Stores},
-    tasks::Tracked,
+    tasks::BackgroundTasks,
 };
 use crate::{
     config::{App, Config},
@@ -59,13 +59,13 @@ pub(crate) struct Services {
     /// Short links.
     pub(crate) links: Arc<Links>,
     /// Whether the deployment's links are in a cluster that this process does not use.
-    pub(crate) links_elsewhere: bool,
+    pub(crate) has_remote_links: bool,
     /// Accounts, if this process stores them.
     pub(crate) accounts: Option<Arc<Accounts>>,
     /// The accounts backend, in this process or on the accounts tier, behind a session cache.
     backend: Option<Arc<CachedAccounts>>,
     /// The decoder and store of account pictures, on web processes.
-    pictures: Option<pictures::Parts>,
+    pictures: Option<pictures::PictureParts>,
     /// Lift rides, if this process serves them.
     pub(crate) rides: Option<Arc<Rides>>,
     /// The message board, if this process serves it.
@@ -79,15 +79,15 @@ pub(crate) struct Services {
     secret: InstallationSecret,
     cache: Arc<CachedLinks>,
     /// Work that continues after its caller has gone.
-    tasks: Arc<Tracked>,
-    behind: Mutex<Option<BoxFuture<'static, ()>>>,
+    tasks: Arc<BackgroundTasks>,
+    write_behind: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 impl Services {
     /// Follows the change feeds of other processes and runs write-behind, for as long as it is polled. Must be
     /// called only once.
     pub(crate) async fn follow(&self) {
-        let behind = self.behind.lock().take();
+        let behind = self.write_behind.lock().take();
         let behind = async {
             if let Some(behind) = behind {
                 behind.await;
@@ -121,10 +121,10 @@ impl Services {
 /// Opens the engines and builds the services.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
     let Stores { engines, links, accounts, rides, board } = Stores::open(config).await?;
-    let LinkPorts { links: cache, clicks, keys, secret, behind } = links;
+    let LinkPorts { links: cache, clicks, keys, secret, write_behind: behind } = links;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
-    let passwords: Arc<dyn Passwords> =
+    let passwords: Arc<dyn PasswordHasher> =
         Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?);
     let links = Links::new(LinksPorts {
         store: Arc::clone(&cache) as Arc<dyn LinkStore>,
@@ -138,7 +138,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         settings: links_settings(config),
     });
     reload_blocklist(links.blocklist(), &config.links.blocklist)?;
-    let kept_here = config.keeps_accounts();
+    let kept_here = config.stores_accounts();
     let providers = if kept_here { providers::providers(config)? } else { Arc::new(NoProviders) };
     let service = |ports: AccountPorts| {
         Accounts::new(AccountsPorts {
@@ -155,12 +155,10 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         })
     };
     let accounts = accounts.map(service).map(Arc::new);
-    let tasks = Tracked::here();
-    let pictures = config
-        .answers_for_accounts()
-        .then(|| pictures::open(config, Arc::clone(&tasks)))
-        .transpose()?;
-    let backend = stack(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
+    let tasks = BackgroundTasks::on_current_runtime();
+    let pictures =
+        config.serves_accounts().then(|| pictures::open(config, Arc::clone(&tasks))).transpose()?;
+    let backend = accounts_backend(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
     let rides = rides.map(|of_rides| {
         let tasks = Arc::clone(&tasks) as Arc<dyn Tasks>;
         Arc::new(rides::service(of_rides, &config.rides, &clock, &random, tasks))
@@ -168,7 +166,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let hooks = board.as_ref().map(|ports| board::hooks(ports, &config.board, &clock, &random));
     let board = match board.zip(pictures.as_ref()) {
         Some((of_board, pictures)) => {
-            let keeper = pictures.of_messages(config)?;
+            let keeper = pictures.message_keeper(config)?;
             Some(Arc::new(board::service(of_board, keeper, &clock, &random)))
         }
         None => None,
@@ -178,7 +176,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     Ok(Services {
         engines,
         links: Arc::new(links),
-        links_elsewhere: config.has_links_elsewhere(),
+        has_remote_links: config.has_remote_links(),
         accounts,
         backend,
         pictures,
@@ -190,32 +188,32 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         secret,
         cache,
         tasks,
-        behind,
+        write_behind: behind,
     })
 }
 
 /// Builds the accounts backend, if this process needs one: local accounts or a connection pool to the accounts tier,
 /// with pictures on web processes, behind a session cache.
-fn stack(
+fn accounts_backend(
     config: &Config,
     accounts: Option<&Arc<Accounts>>,
-    pictures: Option<&pictures::Parts>,
+    pictures: Option<&pictures::PictureParts>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<CachedAccounts>>> {
     let (mut backend, lookups_max): (Arc<dyn Backend>, _) = match accounts {
         Some(accounts) => (Arc::clone(accounts) as _, None),
-        None if config.answers_for_accounts() => {
+        None if config.serves_accounts() => {
             let (pool, lookups_max) = tiers::pool(config)?;
             (pool, Some(lookups_max))
         }
         None => return Ok(None),
     };
     if let Some(pictures) = pictures {
-        backend = Arc::new(pictures.with(backend));
+        backend = Arc::new(pictures.wrap_backend(backend));
     }
     let kept = Duration::from_secs(config.accounts.session_cache_s);
-    let cache = CachedAccounts::new(backend, Arc::clone(clock)).keeping(kept);
-    let cache = if let Some(most) = lookups_max { cache.asking_for(most) } else { cache };
+    let cache = CachedAccounts::new(backend, Arc::clone(clock)).with_ttl(kept);
+    let cache = if let Some(most) = lookups_max { cache.with_lookups_max(most) } else { cache };
     Ok(Some(Arc::new(cache)))
 }
 
@@ -269,7 +267,7 @@ pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
 
 /// Reads the blocklist, if one is configured.
 pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()> {
-    let Some(text) = named_file("links.blocklist", file, fs::read_to_string)? else {
+    let Some(text) = read_setting_file("links.blocklist", file, fs::read_to_string)? else {
         return Ok(());
     };
     let listed = blocklist.replace(&text);
@@ -282,7 +280,7 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
 }
 
 /// Reads the file in setting `key`. Returns `None` if the setting is empty.
-fn named_file<'a, T>(
+fn read_setting_file<'a, T>(
     key: &str,
     file: &'a Path,
     read: impl FnOnce(&'a Path) -> io::Result<T>,

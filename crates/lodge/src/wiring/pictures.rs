@@ -16,7 +16,7 @@ use lodge_domain::{
 };
 use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures};
 
-use super::tasks::Tracked;
+use super::tasks::BackgroundTasks;
 use crate::config::Config;
 
 /// The folder of message pictures, in the data folder beside the database that refers to them. It must not be shared
@@ -25,25 +25,25 @@ const OF_MESSAGES: &str = "message-pictures";
 
 /// The picture decoder, the store of account pictures, and background tasks.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct PictureParts {
     decoder: Arc<dyn PictureDecoder>,
     store: Arc<dyn PictureStore>,
-    tasks: Arc<Tracked>,
+    tasks: Arc<BackgroundTasks>,
 }
 
 /// Opens the picture folder. Background work runs in `tasks`.
-pub(super) fn open(config: &Config, tasks: Arc<Tracked>) -> Result<Parts> {
+pub(super) fn open(config: &Config, tasks: Arc<BackgroundTasks>) -> Result<PictureParts> {
     let store = open_folder(&folder(config))?;
     // The decoder limits its own CPU time; on a busy machine a picture may take as long as its request.
     let deadline = Duration::from_secs(config.http.request_timeout_s);
     let options = DecoderOptions { deadline, ..DecoderOptions::new(this_program()?) };
     let decoder = DecoderProcess::new(options);
-    Ok(Parts { decoder: Arc::new(decoder), store: Arc::new(store), tasks })
+    Ok(PictureParts { decoder: Arc::new(decoder), store: Arc::new(store), tasks })
 }
 
 /// Checks that the picture folder is writable, if this process stores pictures.
 pub(crate) fn probe_pictures(config: &Config) -> Option<Result<String>> {
-    let folder = config.answers_for_accounts().then(|| folder(config))?;
+    let folder = config.serves_accounts().then(|| folder(config))?;
     let said = format!("accounts.pictures: {}", folder.display());
     let probed = ObjectPictures::probe(&folder);
     let probed = probed.with_context(|| format!("{said} is not usable"));
@@ -70,9 +70,9 @@ fn this_program() -> Result<PathBuf> {
     std::env::current_exe().context("cannot find the path of this executable")
 }
 
-impl Parts {
+impl PictureParts {
     /// Wraps a backend so that a replaced picture, or that of a deleted account, is removed.
-    pub(super) fn with(&self, backend: Arc<dyn Backend>) -> WithPictures {
+    pub(super) fn wrap_backend(&self, backend: Arc<dyn Backend>) -> WithPictures {
         WithPictures { backend, store: Arc::clone(&self.store), tasks: self.tasks.clone() }
     }
 
@@ -84,7 +84,7 @@ impl Parts {
     }
 
     /// Builds the keeper of message pictures, which share the decoder with account pictures.
-    pub(super) fn of_messages(&self, config: &Config) -> Result<PictureKeeper> {
+    pub(super) fn message_keeper(&self, config: &Config) -> Result<PictureKeeper> {
         let folder = config.data.join(OF_MESSAGES);
         let store = ObjectPictures::in_folder(&folder);
         let store = store.with_context(|| format!("{} is not usable", folder.display()))?;

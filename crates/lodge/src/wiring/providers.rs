@@ -5,11 +5,11 @@ use std::{error::Error as _, fs, sync::Arc};
 use anyhow::{Result, anyhow, ensure};
 use lodge_domain::{
     OsRandom,
-    accounts::{Flow, NoProviders, Provider, ProviderName, Providers},
+    accounts::{AuthorizationSecrets, NoProviders, Provider, ProviderName, Providers},
 };
-use lodge_outbound::{AskedProviders, Fields, PlainEndpoints, ProviderOptions};
+use lodge_outbound::{HttpProviders, OAuthEndpoints, ProviderOptions, UserinfoFields};
 
-use super::named_file;
+use super::read_setting_file;
 use crate::config::{Config, ProviderConfig};
 
 /// Builds the client of the configured providers.
@@ -18,7 +18,7 @@ pub(super) fn providers(config: &Config) -> Result<Arc<dyn Providers>> {
         return Ok(Arc::new(NoProviders));
     }
     let options = config.accounts.providers.iter().map(options).collect::<Result<_>>()?;
-    Ok(Arc::new(AskedProviders::new(options)?))
+    Ok(Arc::new(HttpProviders::new(options)?))
 }
 
 /// Tests each provider without signing in: fetches its OpenID Connect configuration.
@@ -33,7 +33,7 @@ pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
         found.push(if config.is_plain() {
             Ok(format!("provider {name}: not tested; it has no OpenID Connect discovery"))
         } else {
-            let flow = Flow::new(&OsRandom);
+            let flow = AuthorizationSecrets::new(&OsRandom);
             let url = providers.authorization_url(name, "http://localhost/", &flow).await;
             url.map(|_| format!("provider {name}: {}", provider.issuer))
                 .map_err(|error| anyhow!("provider {name}: {}", why(&error)))
@@ -54,11 +54,14 @@ fn why(error: &lodge_domain::Error) -> String {
 }
 
 fn options(config: &ProviderConfig) -> Result<ProviderOptions> {
-    let endpoints = config.is_plain().then(|| PlainEndpoints {
+    let endpoints = config.is_plain().then(|| OAuthEndpoints {
         authorization_url: config.authorization_url.clone(),
         token_url: config.token_url.clone(),
         userinfo_url: config.userinfo_url.clone(),
-        fields: Fields { subject: config.subject_field.clone(), name: config.name_field.clone() },
+        fields: UserinfoFields {
+            subject: config.subject_field.clone(),
+            name: config.name_field.clone(),
+        },
         secret_in_body: config.secret_in_body,
     });
     Ok(ProviderOptions {
@@ -77,7 +80,7 @@ fn options(config: &ProviderConfig) -> Result<ProviderOptions> {
 fn client_secret(config: &ProviderConfig) -> Result<Option<String>> {
     let file = &config.client_secret_file;
     let key = format!("accounts.providers, {}: client_secret_file", config.name);
-    let Some(text) = named_file(&key, file, fs::read_to_string)? else { return Ok(None) };
+    let Some(text) = read_setting_file(&key, file, fs::read_to_string)? else { return Ok(None) };
     let secret = text.trim();
     ensure!(!secret.is_empty(), "{key}: {} must contain a secret, but is empty", file.display());
     Ok(Some(secret.to_owned()))

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use lodge_domain::{
     Clock, Random, Tasks,
     rides::{
-        GateStore, Gates, Lift, LiftId, Mountain, PassCodes, PassStore, Passes, Ranges, Resort,
-        ResortId, RideStores, Rides,
+        GateStore, Gates, Lift, LiftId, PassCodes, PassStore, Passes, Ranges, Resort,
+        ResortCatalog, ResortId, RideStores, Rides,
     },
     secret::InstallationSecret,
 };
@@ -33,10 +33,10 @@ pub(super) fn service(
     let (clock, random) = (Arc::clone(clock), Arc::clone(random));
     let gates = Gates::new(gates, Arc::clone(&clock), Arc::clone(&random), config.keys_required);
     let passes = Passes::new(passes, Arc::clone(&clock), PassCodes::new(secret));
-    Rides::new(stores, gates, passes, clock, random, tasks, mountain(config))
+    Rides::new(stores, gates, passes, clock, random, tasks, resort_catalog(config))
 }
 
-fn mountain(config: &RidesConfig) -> Mountain {
+fn resort_catalog(config: &RidesConfig) -> ResortCatalog {
     let [first, last] = config.seasons;
     let ranges = Ranges {
         seasons: first..=last,
@@ -46,7 +46,7 @@ fn mountain(config: &RidesConfig) -> Mountain {
     };
     let resorts = config.resorts.iter();
     let resorts = resorts.map(|resort| (ResortId(resort.id), built(resort, config.lifts_max)));
-    Mountain::new(resorts.collect(), ranges)
+    ResortCatalog::new(resorts.collect(), ranges)
 }
 
 fn built(resort: &ResortConfig, lifts_max: u16) -> Resort {

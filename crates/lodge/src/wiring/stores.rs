@@ -42,7 +42,7 @@ pub(super) struct LinkPorts {
     pub(super) keys: Arc<dyn KeyStore>,
     pub(super) secret: InstallationSecret,
     /// The background work of write-behind, if configured.
-    pub(super) behind: Option<BoxFuture<'static, ()>>,
+    pub(super) write_behind: Option<BoxFuture<'static, ()>>,
 }
 
 /// The ports of accounts.
@@ -56,30 +56,30 @@ pub(super) struct AccountPorts {
 impl Stores {
     /// Opens the configured engines of the apps that this process stores.
     pub(super) async fn open(config: &Config) -> Result<Self> {
-        for app in config.apps_of_this_process_alone() {
+        for app in config.unshared_apps() {
             tracing::warn!(app, "stored in the data folder, which other processes cannot read");
         }
-        let (mut engines, sqlite) = if config.keeps_in_folder() {
+        let (mut engines, sqlite) = if config.uses_data_folder() {
             let sqlite = Sqlite::open(&config.data, &options(config))?;
             let mut engines = Engines::default();
             engines.add(sqlite.clone());
             (engines, Some(sqlite))
         } else {
-            (Engines::over(Folder::lock(&config.data)?), None)
+            (Engines::locked(Folder::lock(&config.data)?), None)
         };
         let in_folder = || sqlite.as_ref().context("the data folder is not open");
-        let links = if config.has_links_on(LinkStore::Cassandra) {
+        let links = if config.uses_link_store(LinkStore::Cassandra) {
             // Links refer to owners by account number, so only one accounts store may assign these numbers.
-            let accounts = sqlite.as_ref().filter(|_| config.keeps_accounts());
+            let accounts = sqlite.as_ref().filter(|_| config.stores_accounts());
             let accounts = accounts.map(|sqlite| sqlite.secret().sign("accounts' store", &[]));
             cluster::links(config, &mut engines, accounts).await?
         } else {
             links_on_sqlite(in_folder()?, config).await?
         };
         let kept = |is_kept: bool, AppStore::Sqlite| is_kept.then(in_folder).transpose();
-        let accounts = kept(config.keeps_accounts(), config.accounts.store)?;
-        let rides = kept(config.answers_for_rides(), config.rides.store)?;
-        let board = kept(config.answers_for_board(), config.board.store)?;
+        let accounts = kept(config.stores_accounts(), config.accounts.store)?;
+        let rides = kept(config.serves_rides(), config.rides.store)?;
+        let board = kept(config.serves_board(), config.board.store)?;
         Ok(Self {
             links,
             accounts: accounts.map(accounts_on_sqlite),
@@ -92,14 +92,14 @@ impl Stores {
 
 async fn links_on_sqlite(sqlite: &Sqlite, config: &Config) -> Result<LinkPorts> {
     if config.links.store == LinkStore::Sqlite {
-        sqlite.keep_mode(config.links.mode).await?;
+        sqlite.store_mode(config.links.mode).await?;
     }
     Ok(LinkPorts {
         links: Arc::new(CachedLinks::new(sqlite.links(), cache_bytes(config))),
         clicks: sqlite.clicks(),
         keys: Arc::new(CachedKeys::new(sqlite.keys())),
         secret: sqlite.secret(),
-        behind: None,
+        write_behind: None,
     })
 }
 

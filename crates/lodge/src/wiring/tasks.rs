@@ -12,14 +12,14 @@ const LAST_TASKS: Duration = Duration::from_secs(10);
 
 /// Background tasks that the process waits for before it exits. They run outside the connection lanes, which
 /// stop earlier.
-pub(super) struct Tracked {
+pub(super) struct BackgroundTasks {
     tracker: TaskTracker,
     runtime: Handle,
 }
 
-impl Tracked {
+impl BackgroundTasks {
     /// Returns an empty set whose tasks run on the current runtime.
-    pub(super) fn here() -> Arc<Self> {
+    pub(super) fn on_current_runtime() -> Arc<Self> {
         Arc::new(Self { tracker: TaskTracker::new(), runtime: Handle::current() })
     }
 
@@ -32,7 +32,7 @@ impl Tracked {
     }
 }
 
-impl Tasks for Tracked {
+impl Tasks for BackgroundTasks {
     fn spawn(&self, task: BoxFuture<'static, ()>) {
         self.tracker.spawn_on(task, &self.runtime);
     }

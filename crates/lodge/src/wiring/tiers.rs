@@ -6,10 +6,11 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use lodge_domain::accounts::Backend;
 use lodge_wire::{
-    ClientTls, Identity, Pool, PoolOptions, ServerOptions, ServerTls, SharedKey, certificates_end,
+    ClientTls, Identity, Pool, PoolOptions, ServerOptions, ServerTls, SharedKey,
+    certificates_expiry,
 };
 
-use super::named_file;
+use super::read_setting_file;
 use crate::config::{AccountsConfig, Config};
 
 /// Starts the connection pool to the accounts tier. Also returns the maximum of concurrent session lookups, half of the
@@ -40,14 +41,14 @@ pub(crate) fn server(config: &Config) -> Result<Option<ServerOptions>> {
 
 /// Returns whether this process serves its accounts to the web tier.
 pub(crate) fn is_server(config: &Config) -> bool {
-    config.keeps_accounts() && config.accounts.lets_others_in()
+    config.stores_accounts() && config.accounts.accepts_web_tier()
 }
 
 /// Tests the connection between the tiers without changing anything: a web process does a handshake with each accounts
 /// server; an accounts process checks its own key and certificates.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     let accounts = &config.accounts;
-    let asks = config.answers_for_accounts() && !config.keeps_accounts();
+    let asks = config.serves_accounts() && !config.stores_accounts();
     if !asks && !is_server(config) {
         return Vec::new();
     }
@@ -62,7 +63,7 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
         );
     }
     if asks {
-        found.extend(hellos(accounts).await);
+        found.extend(probe_servers(accounts).await);
     } else {
         let serves = server(config).map(|_| "accounts: can be served to the web tier".to_owned());
         found.push(serves);
@@ -71,7 +72,7 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
 }
 
 /// Does a handshake with each accounts server.
-async fn hellos(accounts: &AccountsConfig) -> Vec<Result<String>> {
+async fn probe_servers(accounts: &AccountsConfig) -> Vec<Result<String>> {
     let shown = key(accounts).and_then(|key| {
         let tls = accounts.tls.then(|| client_tls(accounts)).transpose()?;
         Ok((key, tls))
@@ -82,7 +83,7 @@ async fn hellos(accounts: &AccountsConfig) -> Vec<Result<String>> {
     };
     let mut found = Vec::new();
     for server in &accounts.servers {
-        let met = lodge_wire::say_hello(server, &key, tls.as_ref(), HELLO).await;
+        let met = lodge_wire::probe(server, &key, tls.as_ref(), HELLO).await;
         let met = met.with_context(|| format!("accounts.servers: {server}"));
         found.push(met.map(|()| format!("accounts.servers: {server} accepts this process")));
     }
@@ -93,7 +94,7 @@ async fn hellos(accounts: &AccountsConfig) -> Vec<Result<String>> {
 fn end_of_certificates(setting: &'static str, file: &Path) -> Result<Option<String>> {
     let Some(pem) = read(setting, file)? else { return Ok(None) };
     let named = || format!("accounts.{setting}: {}", file.display());
-    let end = certificates_end(&pem).with_context(named)?;
+    let end = certificates_expiry(&pem).with_context(named)?;
     let end = Timestamp::from_second(i64::try_from(end)?).with_context(named)?;
     let day = end.strftime("%Y-%m-%d");
     if end <= Timestamp::now() {
@@ -138,5 +139,5 @@ fn identity(accounts: &AccountsConfig) -> Result<Option<Identity>> {
 
 /// Reads the file in an account setting. Returns `None` if the setting is empty.
 fn read(setting: &str, file: &Path) -> Result<Option<Vec<u8>>> {
-    named_file(&format!("accounts.{setting}"), file, fs::read)
+    read_setting_file(&format!("accounts.{setting}"), file, fs::read)
 }

@@ -17,7 +17,7 @@ impl Browser {
     pub(crate) async fn sign_up(&self, name: &str) {
         self.open("/signup").await;
         self.fill_in(&[("username", name), ("password", PASSWORD)]).await;
-        self.press_for("Create account", "Welcome! Your account is ready.").await;
+        self.press_and_wait("Create account", "Welcome! Your account is ready.").await;
     }
 
     /// Submits the sign-in form, without waiting for the result.
@@ -38,50 +38,50 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     assert_eq!(browser.text("h1").await, "ada");
 
     browser.fill_in(&[("nickname", "Ada Løvelace ✨"), ("email", "ada@example.org")]).await;
-    browser.press_for("Save", "Saved.").await;
+    browser.press_and_wait("Save", "Saved.").await;
     assert_eq!(browser.text("h1").await, "Ada Løvelace ✨");
 
-    her_picture_is_shown_and_taken_away(&scene, scripts).await;
+    picture_is_shown_and_removed(&scene, scripts).await;
 
     // Her links are hers in every browser.
     scene.make("slope", "/slope").await;
-    let other = scene.somebody_else().await;
+    let other = scene.another_browser().await;
     other.sign_in("ada", PASSWORD).await;
-    other.sees("Created by Ada Løvelace ✨").await;
-    other.press_for("127.0.0.1", "Your short link").await;
+    other.wait_for_text("Created by Ada Løvelace ✨").await;
+    other.press_and_wait("127.0.0.1", "Your short link").await;
 
     // A new password ends the session of the other browser.
     scene.open("/account").await;
     assert_eq!(browser.all(".places li").await.len(), 2);
     browser.fill_in(&[("current", PASSWORD), ("new", "another in the fog")]).await;
-    browser.press_for("Change password", "Password changed.").await;
+    browser.press_and_wait("Change password", "Password changed.").await;
     assert_eq!(browser.all(".places li").await.len(), 1);
-    until_it_closes(&other, "/account").await;
+    until_signed_out(&other, "/account").await;
     other.sign_in("ada", "another in the fog").await;
-    other.sees("Created by").await;
+    other.wait_for_text("Created by").await;
 
     // She ends that session, and then all.
     scene.open("/account").await;
-    browser.press_for("End session", "Session ended.").await;
-    browser.press_for("Sign out everywhere", "Sign in").await;
+    browser.press_and_wait("End session", "Session ended.").await;
+    browser.press_and_wait("Sign out everywhere", "Sign in").await;
     assert_eq!(browser.path().await, "/login");
     browser.sign_in("ada", "another in the fog").await;
-    browser.sees("Created by").await;
+    browser.wait_for_text("Created by").await;
 
     scene.open("/account").await;
     browser.press("Delete this account").await;
     browser.fill_in(&[("confirm", "another"), ("delete-current", "another in the fog")]).await;
-    browser.press_for("Delete account", "Type your username to delete the account.").await;
+    browser.press_and_wait("Delete account", "Type your username to delete the account.").await;
     browser.fill_in(&[("confirm", "ADA"), ("delete-current", "a guess")]).await;
-    browser.press_for("Delete account", "This is not your current password.").await;
+    browser.press_and_wait("Delete account", "This is not your current password.").await;
     browser.fill_in(&[("confirm", "ADA"), ("delete-current", "another in the fog")]).await;
-    browser.press_for("Delete account", "Account deleted").await;
+    browser.press_and_wait("Delete account", "Account deleted").await;
     browser.sign_in("ada", "another in the fog").await;
-    browser.sees("Wrong username or password.").await;
+    browser.wait_for_text("Wrong username or password.").await;
     scene.end().await;
 }
 
-async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
+async fn picture_is_shown_and_removed(scene: &Scene, scripts: Scripts) {
     let browser = &scene.browser;
     assert!(!browser.is_shown("#preview").await);
     scene.attach("not-a-picture.jpg", b"<svg/>").await;
@@ -90,21 +90,21 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
     scene.attach("too-long.jpg", &vec![0; 20 << 20]).await;
     if scripts == Scripts::On {
         let said = "return document.getElementById('picture').validationMessage";
-        browser.until(said, "This file is larger than 5 MB. Choose a smaller one.").await;
+        browser.wait_for_script(said, "This file is larger than 5 MB. Choose a smaller one.").await;
     } else {
         let said = "The picture is larger than 5 MB; choose a smaller one.";
-        browser.press_for("Upload picture", said).await;
+        browser.press_and_wait("Upload picture", said).await;
     }
     scene.attach("picture.jpg", &files::with_gps()).await;
     if scripts == Scripts::On {
         // A preview before the upload, rotated upright.
-        browser.until(PREVIEW_WIDTH, "480").await;
+        browser.wait_for_script(PREVIEW_WIDTH, "480").await;
     }
-    browser.press_for("Upload picture", "Saved.").await;
+    browser.press_and_wait("Upload picture", "Saved.").await;
     let path = browser.attribute("#preview", "src").await;
     assert!(path.starts_with("/-/pictures/"), "{path}");
-    browser.until(PREVIEW_WIDTH, "256").await;
-    browser.press_for("Remove picture", "Saved.").await;
+    browser.wait_for_script(PREVIEW_WIDTH, "256").await;
+    browser.press_and_wait("Remove picture", "Saved.").await;
     assert!(!browser.is_shown("#preview").await);
 }
 
@@ -112,7 +112,7 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
 const PREVIEW_WIDTH: &str = "return String(document.getElementById('preview').naturalWidth)";
 
 /// Reopens a page until it redirects to the sign-in page.
-async fn until_it_closes(browser: &Browser, path: &str) {
+async fn until_signed_out(browser: &Browser, path: &str) {
     until(browser, path, async || browser.path().await.starts_with("/login")).await;
 }
 
@@ -122,31 +122,31 @@ async fn until(browser: &Browser, path: &str, is_so: impl AsyncFn() -> bool) {
         browser.open(path).await;
         if is_so().await { Ok(()) } else { Err(browser.page().await) }
     };
-    browser.in_time(path, look).await;
+    browser.eventually(path, look).await;
 }
 
 async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
-    scene.somebody_else().await.sign_up("ada").await;
+    scene.another_browser().await.sign_up("ada").await;
     scene.open("/signup").await;
     browser.fill_in(&[("username", "ADA"), ("password", "password")]).await;
     if scripts == Scripts::On {
         // While typing.
-        browser.sees("This username is taken.").await;
-        browser.sees("The password is too common; choose another one.").await;
+        browser.wait_for_text("This username is taken.").await;
+        browser.wait_for_text("The password is too common; choose another one.").await;
         browser.fill("username", "grace").await;
         let is_gone = "return String(document.getElementById('username-error').hidden)";
-        browser.until(is_gone, "true").await;
+        browser.wait_for_script(is_gone, "true").await;
         browser.fill("username", "ADA").await;
     }
-    browser.press_for("Create account", "There is a problem").await;
+    browser.press_and_wait("Create account", "There is a problem").await;
     let said = browser.text("#password-error").await;
     assert_eq!(said, "The password is too common; choose another one.");
     browser.fill("password", PASSWORD).await;
     browser.press("Create account").await;
     browser.one("#username-error").await;
-    browser.sees("This username is taken.").await;
+    browser.wait_for_text("This username is taken.").await;
     assert_eq!(browser.value("username").await, "ADA", "fields keep their values");
     assert_eq!(browser.value("password").await, "", "except the password");
 
@@ -157,14 +157,14 @@ async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
     assert_eq!(browser.text("#password-error").await, said, "the error does not reveal usernames");
 
     browser.sign_in("ada", PASSWORD).await;
-    browser.sees("Created by").await;
+    browser.wait_for_text("Created by").await;
     scene.open("/account").await;
     let wrong = [("current", "a guess"), ("new", "another in the fog")];
     let said = browser.is_refused(&wrong, "Change password", "current").await;
     assert_eq!(said, "This is not your current password.");
     browser.fill("email", "nowhere@").await;
     let unchecked = "document.querySelectorAll('form').forEach((form) => form.noValidate = true)";
-    browser.ask(unchecked).await;
+    browser.run_script(unchecked).await;
     browser.press("Save").await;
     browser.one("#email-error").await;
     scene.end().await;
@@ -173,7 +173,7 @@ async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
 async fn an_admin_finds_an_account_and_bans_it(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
-    let eve = scene.somebody_else().await;
+    let eve = scene.another_browser().await;
     eve.sign_up("eve").await;
     browser.sign_up("ada").await;
     scene.lodge.admin(&["user", "role", "ada", "admin"]);
@@ -183,18 +183,18 @@ async fn an_admin_finds_an_account_and_bans_it(scripts: Scripts) {
     browser.press("Search").await;
     browser.one(".people li:only-child").await;
     browser.press("eve").await;
-    browser.press_for("Ban account", "Done.").await;
-    until_it_closes(&eve, "/account").await;
+    browser.press_and_wait("Ban account", "Done.").await;
+    until_signed_out(&eve, "/account").await;
     eve.sign_in("eve", PASSWORD).await;
-    eve.sees("This account is banned.").await;
+    eve.wait_for_text("This account is banned.").await;
 
     browser.press("Lift ban").await;
-    browser.press_for("Create code", "One-time code").await;
+    browser.press_and_wait("Create code", "One-time code").await;
     let code = browser.text(".secret code").await;
     eve.open("/login/reset").await;
     eve.fill_in(&[("username", "eve"), ("code", &code), ("new", "another in the fog")]).await;
-    eve.press_for("Set password", "Your new password is set.").await;
+    eve.press_and_wait("Set password", "Your new password is set.").await;
     eve.sign_in("eve", "another in the fog").await;
-    eve.sees("Created by").await;
+    eve.wait_for_text("Created by").await;
     scene.end().await;
 }

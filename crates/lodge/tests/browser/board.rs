@@ -26,16 +26,16 @@ in_chromium!(
 );
 
 /// Starts a scene with two members on the board, each in their own browser.
-async fn two_people(kind: impl Into<Kind>) -> (Scene, Browser) {
-    two_people_in(Scene::begin(kind).await).await
+async fn two_members(kind: impl Into<Kind>) -> (Scene, Browser) {
+    two_members_in(Scene::begin(kind).await).await
 }
 
-pub(crate) async fn two_people_in(scene: Scene) -> (Scene, Browser) {
-    let other = scene.somebody_else().await;
+pub(crate) async fn two_members_in(scene: Scene) -> (Scene, Browser) {
+    let other = scene.another_browser().await;
     for (browser, name) in [(&scene.browser, "ada"), (&other, "bob")] {
         browser.sign_up(name).await;
-        browser.press_for("Board", "#lobby").await;
-        browser.ask("window.stays = 'same page'").await;
+        browser.press_and_wait("Board", "#lobby").await;
+        browser.run_script("window.stays = 'same page'").await;
     }
     (scene, other)
 }
@@ -46,13 +46,13 @@ pub(crate) async fn write(browser: &Browser, text: &str) {
 }
 
 /// Returns the messages in order, and whether the page was reloaded.
-pub(crate) const SAID: &str = "
+pub(crate) const MESSAGES: &str = "
     const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
     return said.join() + '; ' + window.stays;
 ";
 
 /// Makes all requests of the page fail.
-const NO_WAY_OUT: &str = "window.fetch = () => Promise.reject(new Error('no way out'))";
+const FAIL_REQUESTS: &str = "window.fetch = () => Promise.reject(new Error('no way out'))";
 
 /// Returns the authors of messages, and the members who are present.
 const NAMES: &str = "
@@ -69,24 +69,24 @@ async fn members_read_and_write_without_scripts(engine: Engine) {
 }
 
 async fn two_members_read_and_write(kind: Kind) {
-    let (scene, other) = two_people(kind).await;
+    let (scene, other) = two_members(kind).await;
     let scripts = kind.scripts;
     let browser = &scene.browser;
     write(browser, "Fresh **snow**, @bob!").await;
-    browser.sees("Fresh snow, @bob!").await;
+    browser.wait_for_text("Fresh snow, @bob!").await;
     if scripts == Scripts::Off {
         other.reload().await;
     }
-    other.sees("Fresh snow, @bob!").await;
+    other.wait_for_text("Fresh snow, @bob!").await;
     write(&other, "Where?").await;
-    other.sees("Where?").await;
+    other.wait_for_text("Where?").await;
     if scripts == Scripts::Off {
         browser.reload().await;
     }
-    browser.sees("Where?").await;
+    browser.wait_for_text("Where?").await;
     let stays = if scripts == Scripts::On { "same page" } else { "undefined" };
     for browser in [browser, &other] {
-        browser.until(SAID, &format!("Fresh snow, @bob!,Where?; {stays}")).await;
+        browser.wait_for_script(MESSAGES, &format!("Fresh snow, @bob!,Where?; {stays}")).await;
     }
     assert_eq!(other.all("li.me").await.len(), 1, "bob's mention is highlighted for him");
     assert!(!browser.has("li.me").await);
@@ -96,15 +96,15 @@ async fn two_members_read_and_write(kind: Kind) {
     if scripts == Scripts::On {
         browser.press("More").await;
     }
-    browser.sees("Message by ada").await;
+    browser.wait_for_text("Message by ada").await;
     browser.fill("body", "Fresh ice").await;
-    browser.press_for("Save", "Saved.").await;
+    browser.press_and_wait("Save", "Saved.").await;
     browser.press("Delete this message").await;
-    browser.press_for("Yes, delete it", "This message was deleted.").await;
+    browser.press_and_wait("Yes, delete it", "This message was deleted.").await;
     if scripts == Scripts::Off {
         other.reload().await;
     }
-    other.sees("This message was deleted.").await;
+    other.wait_for_text("This message was deleted.").await;
     scene.end().await;
 }
 
@@ -124,7 +124,7 @@ async fn a_picture_is_shown_to_all_readers_without_scripts(engine: Engine) {
 
 async fn a_picture_is_shown(kind: Kind) {
     let Kind { scripts, .. } = kind;
-    let (scene, other) = two_people(kind).await;
+    let (scene, other) = two_members(kind).await;
     let browser = &scene.browser;
     scene.attach("picture.jpg", &files::jpeg()).await;
     browser.press("Send").await;
@@ -134,106 +134,112 @@ async fn a_picture_is_shown(kind: Kind) {
     }
     let stays = if scripts == Scripts::On { "same page" } else { "undefined" };
     for browser in [browser, &other] {
-        browser.until(PREVIEW_PX, &format!("320; {stays}")).await;
+        browser.wait_for_script(PREVIEW_PX, &format!("320; {stays}")).await;
     }
-    browser.until("return String(document.querySelectorAll('.waits').length)", "0").await;
+    browser.wait_for_script("return String(document.querySelectorAll('.waits').length)", "0").await;
     other.one("#messages .picture").await.click().await.unwrap();
-    other.until("return String(document.querySelector('img').naturalWidth)", "640").await;
+    other.wait_for_script("return String(document.querySelector('img').naturalWidth)", "640").await;
     scene.end().await;
 }
 
 #[tokio::test]
 async fn a_picture_and_its_text_are_sent_when_the_server_is_reachable_again() {
-    let (scene, other) = two_people(Scripts::On).await;
+    let (scene, other) = two_members(Scripts::On).await;
     let browser = &scene.browser;
-    browser.ask("window.heard = window.fetch").await;
-    browser.ask(NO_WAY_OUT).await;
+    browser.run_script("window.heard = window.fetch").await;
+    browser.run_script(FAIL_REQUESTS).await;
     scene.attach("snow.jpg", &files::jpeg()).await;
     write(browser, "Look!").await;
     browser
-        .sees("Waiting to be sent: the picture snow.jpg, kept only while this page is open")
+        .wait_for_text(
+            "Waiting to be sent: the picture snow.jpg, kept only while this page is open",
+        )
         .await;
-    assert_eq!(browser.ask("return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).length").await, 0);
-    browser.ask("window.fetch = window.heard").await;
+    assert_eq!(browser.run_script("return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).length").await, 0);
+    browser.run_script("window.fetch = window.heard").await;
     for browser in [browser, &other] {
-        browser.until(SAID, "Look!; same page").await;
+        browser.wait_for_script(MESSAGES, "Look!; same page").await;
         browser.one("#messages .picture").await;
     }
-    browser.until("return String(document.querySelectorAll('.waits').length)", "0").await;
+    browser.wait_for_script("return String(document.querySelectorAll('.waits').length)", "0").await;
     scene.end().await;
 }
 
 #[tokio::test]
 async fn an_invalid_picture_is_refused_and_its_text_can_be_edited() {
-    let (scene, _other) = two_people(Scripts::On).await;
+    let (scene, _other) = two_members(Scripts::On).await;
     let browser = &scene.browser;
     scene.attach("picture.jpg", b"<svg/>").await;
     write(browser, "Look!").await;
-    browser.sees("must be a JPEG, PNG, WebP or GIF").await;
+    browser.wait_for_text("must be a JPEG, PNG, WebP or GIF").await;
     browser.press("Edit").await;
-    browser.until("return document.querySelector('#body').value", "Look!").await;
+    browser.wait_for_script("return document.querySelector('#body').value", "Look!").await;
     browser.press("Send").await;
-    browser.until(SAID, "Look!; same page").await;
+    browser.wait_for_script(MESSAGES, "Look!; same page").await;
     scene.end().await;
 }
 
 async fn presence_and_nickname_changes_are_shown_live(engine: Engine) {
-    let (scene, other) = two_people(engine).await;
+    let (scene, other) = two_members(engine).await;
     let browser = &scene.browser;
     // Right after the server's start no arrival is announced: a member may have been present before.
-    browser.until(NAMES, "; ada,bob").await;
+    browser.wait_for_script(NAMES, "; ada,bob").await;
     write(&other, "Hello").await;
-    browser.until(NAMES, "bob; ada,bob").await;
+    browser.wait_for_script(NAMES, "bob; ada,bob").await;
     other.open("/account").await;
     other.fill("nickname", "Robert").await;
-    other.press_for("Save", "Saved.").await;
-    browser.until(NAMES, "Robert; ada,Robert").await;
-    other.press_for("Sign out everywhere", "Sign in").await;
-    browser.sees("Robert @bob left.").await;
-    browser.until(NAMES, "Robert; ada").await;
+    other.press_and_wait("Save", "Saved.").await;
+    browser.wait_for_script(NAMES, "Robert; ada,Robert").await;
+    other.press_and_wait("Sign out everywhere", "Sign in").await;
+    browser.wait_for_text("Robert @bob left.").await;
+    browser.wait_for_script(NAMES, "Robert; ada").await;
     other.sign_in("bob", PASSWORD).await;
-    other.sees("Created by").await;
+    other.wait_for_text("Created by").await;
     other.press("Board").await;
-    browser.sees("Robert @bob joined.").await;
+    browser.wait_for_text("Robert @bob joined.").await;
     scene.end().await;
 }
 
 async fn a_signed_out_reader_is_notified_and_led_to_sign_in(engine: Engine) {
-    let (scene, _other) = two_people(engine).await;
+    let (scene, _other) = two_members(engine).await;
     let browser = &scene.browser;
-    let elsewhere = scene.somebody_else().await;
+    let elsewhere = scene.another_browser().await;
     elsewhere.sign_in("ada", PASSWORD).await;
-    elsewhere.sees("Created by ada").await;
+    elsewhere.wait_for_text("Created by ada").await;
     elsewhere.open("/account").await;
-    elsewhere.press_for("Sign out everywhere", "Sign in").await;
-    browser.sees("You are signed out").await;
+    elsewhere.press_and_wait("Sign out everywhere", "Sign in").await;
+    browser.wait_for_text("You are signed out").await;
     browser.press("Sign in").await;
     assert_eq!(browser.path().await, "/login?next=/board/lobby");
 }
 
 async fn no_message_is_lost_or_duplicated_when_the_server_is_killed(engine: Engine) {
-    let (scene, other) = two_people(engine).await;
+    let (scene, other) = two_members(engine).await;
     write(&scene.browser, "before").await;
-    other.until(SAID, "before; same page").await;
+    other.wait_for_script(MESSAGES, "before; same page").await;
     let Scene { browser, server, lodge, target: _target, .. } = scene;
     let address = server.address;
     // One of these messages may be in flight.
-    browser.ask(WRITE_FIVE).await;
+    browser.run_script(WRITE_FIVE).await;
     server.kill();
     write(&other, "meanwhile").await;
-    other.sees("Waiting to be sent").await;
-    other.sees("No connection to the server.").await;
+    other.wait_for_text("Waiting to be sent").await;
+    other.wait_for_text("No connection to the server.").await;
     let server = lodge.start_at(address);
     for browser in [&browser, &other] {
-        browser.until(SORTED, "1,2,3,4,5,before,meanwhile; 0; same page").await;
+        browser.wait_for_script(SORTED_MESSAGES, "1,2,3,4,5,before,meanwhile; 0; same page").await;
     }
     write(&other, "after").await;
     for browser in [&browser, &other] {
-        browser.until(SORTED, "1,2,3,4,5,after,before,meanwhile; 0; same page").await;
-        browser.until("return String(document.querySelector('[data-lost]').hidden)", "true").await;
+        browser
+            .wait_for_script(SORTED_MESSAGES, "1,2,3,4,5,after,before,meanwhile; 0; same page")
+            .await;
+        browser
+            .wait_for_script("return String(document.querySelector('[data-lost]').hidden)", "true")
+            .await;
     }
-    let said = browser.ask(SAID).await;
-    assert_eq!(said, other.ask(SAID).await, "all see the same order");
+    let said = browser.run_script(MESSAGES).await;
+    assert_eq!(said, other.run_script(MESSAGES).await, "all see the same order");
     let numbers: String = said.as_str().unwrap().chars().filter(char::is_ascii_digit).collect();
     assert_eq!(numbers, "12345", "the messages of one author keep their order");
     assert_eq!(stored(&lodge), 8);
@@ -256,22 +262,22 @@ const WRITE_FIVE: &str = "
 ";
 
 /// Returns the messages sorted, the number of unsent messages, and whether the page was reloaded.
-pub(crate) const SORTED: &str = "
+pub(crate) const SORTED_MESSAGES: &str = "
     const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
     return said.sort().join() + '; ' + document.querySelectorAll('.waits').length + '; ' + window.stays;
 ";
 
 async fn an_unsent_message_is_sent_after_a_reload(engine: Engine) {
-    let (scene, other) = two_people(engine).await;
+    let (scene, other) = two_members(engine).await;
     let browser = &scene.browser;
-    browser.ask(NO_WAY_OUT).await;
+    browser.run_script(FAIL_REQUESTS).await;
     write(browser, "kept").await;
-    browser.sees("Waiting to be sent").await;
+    browser.wait_for_text("Waiting to be sent").await;
     browser.reload().await;
-    browser.until(SAID, "kept; undefined").await;
-    other.until(SAID, "kept; same page").await;
-    browser.until("return String(document.querySelectorAll('.waits').length)", "0").await;
-    assert_eq!(browser.ask("return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).length").await, 0);
+    browser.wait_for_script(MESSAGES, "kept; undefined").await;
+    other.wait_for_script(MESSAGES, "kept; same page").await;
+    browser.wait_for_script("return String(document.querySelectorAll('.waits').length)", "0").await;
+    assert_eq!(browser.run_script("return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).length").await, 0);
     scene.end().await;
 }
 
@@ -280,19 +286,19 @@ async fn a_too_long_message_is_reported_while_typing(engine: Engine) {
     let browser = &scene.browser;
     browser.sign_up("ada").await;
     browser.press("Board").await;
-    browser.ask("document.querySelector('#body').value = 'ä'.repeat(2000)").await;
+    browser.run_script("document.querySelector('#body').value = 'ä'.repeat(2000)").await;
     browser.one("#body").await.send_keys("b").await.unwrap();
-    browser.sees("Over the limit by 1.").await;
+    browser.wait_for_text("Over the limit by 1.").await;
     browser.press("Send").await;
     assert!(!browser.has(".waits").await && !browser.has("#messages li").await);
     browser.fill("body", "short").await;
     browser.press("Send").await;
-    browser.until(SAID, "short; undefined").await;
+    browser.wait_for_script(MESSAGES, "short; undefined").await;
     scene.end().await;
 }
 
 /// Returns the text, marks and reactions of the first message, and whether the page was reloaded.
-const STANDS: &str = "
+const MESSAGE_STATE: &str = "
     const item = document.querySelector('#messages [id]');
     const texts = (css) => [...item.querySelectorAll(css)].map((found) => found.textContent);
     return [...texts('.said'), ...texts('.edited'), ...texts('.gone'), ...texts('.signs button')].join() + '; ' + window.stays;
@@ -300,10 +306,10 @@ const STANDS: &str = "
 
 #[tokio::test]
 async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
-    let (scene, other) = two_people(Scripts::On).await;
+    let (scene, other) = two_members(Scripts::On).await;
     let browser = &scene.browser;
     write(browser, "Fresh **snow**").await;
-    other.until(STANDS, "Fresh snow; same page").await;
+    other.wait_for_script(MESSAGE_STATE, "Fresh snow; same page").await;
 
     // Another member's message can be answered and reacted to.
     let open = async |browser: &Browser| {
@@ -312,44 +318,49 @@ async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     open(&other).await;
     other.press("👍").await;
     for browser in [browser, &other] {
-        browser.until(STANDS, "Fresh snow,👍 1; same page").await;
+        browser.wait_for_script(MESSAGE_STATE, "Fresh snow,👍 1; same page").await;
     }
     assert!(other.has(".acts [aria-pressed=true]").await, "it is their own reaction");
     // The focus is restored, although the message was rendered again.
-    other.until("return String(document.activeElement.matches('#messages .by > a'))", "true").await;
+    other
+        .wait_for_script(
+            "return String(document.activeElement.matches('#messages .by > a'))",
+            "true",
+        )
+        .await;
     for _ in 0..2 {
         assert!(!other.has("#box .answers").await);
         open(&other).await;
-        other.press_for("Reply", "Replying to ada: Fresh snow").await;
+        other.press_and_wait("Reply", "Replying to ada: Fresh snow").await;
         other.press("Cancel reply").await;
     }
     open(&other).await;
     other.press("Reply").await;
     write(&other, "Where?").await;
     let quote = "return document.querySelector('#messages .quote')?.textContent ?? ''";
-    browser.until(quote, "ada Fresh **snow**").await;
+    browser.wait_for_script(quote, "ada Fresh **snow**").await;
     assert!(!other.has("#box .answers").await, "the next message is not an answer");
 
     // The author edits the source text; a reaction that arrives meanwhile does not close the editor.
     open(browser).await;
     browser.press("Edit").await;
     let typed = "return document.querySelector('.change textarea')?.value ?? ''";
-    browser.until(typed, "Fresh **snow**").await;
-    other.ask("document.querySelector('#messages .signs button').click()").await;
-    browser.until(STANDS, "Fresh snow; same page").await;
-    browser.ask("document.querySelector('.change textarea').value = 'Fresh *ice*'").await;
+    browser.wait_for_script(typed, "Fresh **snow**").await;
+    other.run_script("document.querySelector('#messages .signs button').click()").await;
+    browser.wait_for_script(MESSAGE_STATE, "Fresh snow; same page").await;
+    browser.run_script("document.querySelector('.change textarea').value = 'Fresh *ice*'").await;
     browser.press("Save").await;
     for browser in [browser, &other] {
-        browser.until(STANDS, "Fresh ice,edited; same page").await;
+        browser.wait_for_script(MESSAGE_STATE, "Fresh ice,edited; same page").await;
     }
     assert!(!browser.has(".change").await);
     open(browser).await;
-    browser.press_for("Delete", "This removes its text for all readers.").await;
+    browser.press_and_wait("Delete", "This removes its text for all readers.").await;
     browser.press("No").await;
     browser.press("Delete").await;
     browser.press("Yes, delete it").await;
     for browser in [browser, &other] {
-        browser.until(STANDS, "This message was deleted.; same page").await;
+        browser.wait_for_script(MESSAGE_STATE, "This message was deleted.; same page").await;
     }
     scene.end().await;
 }
@@ -371,10 +382,10 @@ async fn full_board(messages: usize) -> Scene {
         }};
         send();"
     );
-    browser.ask(&send).await;
-    browser.until("return String(window.sent)", "all").await;
+    browser.run_script(&send).await;
+    browser.wait_for_script("return String(window.sent)", "all").await;
     browser.open("/board").await;
-    browser.ask("window.stays = 'same page'").await;
+    browser.run_script("window.stays = 'same page'").await;
     scene
 }
 
@@ -383,16 +394,16 @@ async fn older_messages_load_when_scrolled_to() {
     let scene = full_board(120).await;
     let browser = &scene.browser;
     let count = "return document.querySelectorAll('#messages [id]').length + '; ' + window.stays";
-    browser.until(count, "50; same page").await;
-    browser.ask("document.querySelector('[rel=prev]').click()").await;
-    browser.until(count, "100; same page").await;
-    browser.ask("document.querySelector('.scroll').scrollTop = -100000").await;
-    browser.until(count, "120; same page").await;
+    browser.wait_for_script(count, "50; same page").await;
+    browser.run_script("document.querySelector('[rel=prev]').click()").await;
+    browser.wait_for_script(count, "100; same page").await;
+    browser.run_script("document.querySelector('.scroll').scrollTop = -100000").await;
+    browser.wait_for_script(count, "120; same page").await;
     let ordered = "
         const said = [...document.querySelectorAll('#messages .said')].map((body) => body.textContent);
         return String(said.every((text, place) => text === `number ${place + 1}`));
     ";
-    browser.until(ordered, "true").await;
+    browser.wait_for_script(ordered, "true").await;
     assert!(!browser.has("[rel=prev]").await, "there are no older messages");
     scene.end().await;
 }
@@ -400,34 +411,34 @@ async fn older_messages_load_when_scrolled_to() {
 #[tokio::test]
 async fn on_a_wide_screen_only_the_messages_scroll() {
     let scene = full_board(30).await;
-    scene.browser.on_a_desk().await;
+    scene.browser.set_desktop_size().await;
     let scroll = "
         const scrolls = (one) => one.scrollHeight > one.clientHeight && (one === document.documentElement || ['auto', 'scroll'].includes(getComputedStyle(one).overflowY));
         return [...document.querySelectorAll('*')].filter(scrolls).map((one) => one.className || one.tagName).join();
     ";
-    scene.browser.until(scroll, "scroll").await;
+    scene.browser.wait_for_script(scroll, "scroll").await;
     scene.end().await;
 }
 
 #[tokio::test]
 async fn a_message_in_slow_mode_is_sent_later_and_a_banned_member_is_notified() {
-    let (scene, other) = two_people(Scripts::On).await;
+    let (scene, other) = two_members(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
     browser.open("/board/-/channels?channel=lobby").await;
     eventually_staff(&scene).await;
     browser.fill("slow_mode_s", "8").await;
-    browser.press_for("Save", "Saved.").await;
+    browser.press_and_wait("Save", "Saved.").await;
     write(&other, "one").await;
     write(&other, "two").await;
-    other.sees("Too soon after the last message: sent automatically in").await;
-    other.until(SAID, "one,two; same page").await;
+    other.wait_for_text("Too soon after the last message: sent automatically in").await;
+    other.wait_for_script(MESSAGES, "one,two; same page").await;
 
     browser.open("/board/-/bans?username=bob").await;
     browser.press("Ban").await;
-    other.sees("You are banned from this board").await;
+    other.wait_for_text("You are banned from this board").await;
     write(&other, "three").await;
-    other.sees("Not sent").await;
+    other.wait_for_text("Not sent").await;
     scene.end().await;
 }
 
@@ -441,41 +452,43 @@ async fn eventually_staff(scene: &Scene) {
             Err("not a moderator yet".to_owned())
         }
     };
-    scene.browser.in_time("#slow_mode_s", look).await;
+    scene.browser.eventually("#slow_mode_s", look).await;
 }
 
 #[tokio::test]
 async fn unread_messages_of_other_channels_are_counted_live() {
-    let (scene, other) = two_people(Scripts::On).await;
+    let (scene, other) = two_members(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
     browser.open("/board/-/channels").await;
     eventually_staff(&scene).await;
     browser.fill("channel", "lift-7").await;
-    browser.press_for("Save", "Saved.").await;
+    browser.press_and_wait("Save", "Saved.").await;
     other.reload().await;
     browser.open("/board/lift-7").await;
     write(browser, "hello @bob").await;
-    browser.until(SAID, "hello @bob; undefined").await;
+    browser.wait_for_script(MESSAGES, "hello @bob; undefined").await;
     // As if the tab became visible again: the page polls rarely by itself.
-    other.ask("document.dispatchEvent(new Event('visibilitychange'))").await;
+    other.run_script("document.dispatchEvent(new Event('visibilitychange'))").await;
     let counts = "return document.querySelector('.channels [href$=lift-7]').textContent + '; ' + document.querySelector('[data-channels]').textContent";
-    other.until(counts, "#lift-7 1 @1; Channels 1").await;
+    other.wait_for_script(counts, "#lift-7 1 @1; Channels 1").await;
     scene.end().await;
 }
 
 #[tokio::test]
 async fn messages_that_arrive_in_a_hidden_tab_follow_a_marker() {
-    let (scene, other) = two_people(Scripts::On).await;
+    let (scene, other) = two_members(Scripts::On).await;
     write(&scene.browser, "old").await;
-    other.until(SAID, "old; same page").await;
+    other.wait_for_script(MESSAGES, "old; same page").await;
     other
-        .ask("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+        .run_script(
+            "Object.defineProperty(document, 'hidden', { value: true, configurable: true })",
+        )
         .await;
     for text in ["new", "newer"] {
         write(&scene.browser, text).await;
     }
     let list = "return [...document.querySelectorAll('#messages > li')].map((item) => item.querySelector('.said')?.textContent ?? item.className).join()";
-    other.until(list, "old,since,new,newer").await;
+    other.wait_for_script(list, "old,since,new,newer").await;
     scene.end().await;
 }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     account::PASSWORD,
-    board_tabs::{Program, busy},
+    board_tabs::{ApiMember, busy},
     driver::installed,
     server::{DEADLINE, Process},
 };
@@ -49,9 +49,9 @@ impl Keys {
 fn a_text_browser_signs_in_reads_pages_back_and_writes() {
     let lodge = busy();
     let server = lodge.start();
-    let bob = Program::start(&server, "bob");
+    let bob = ApiMember::start(&server, "bob");
     (0..70).for_each(|number| bob.write(&format!("number {number}.")));
-    let _ada = Program::start(&server, "ada");
+    let _ada = ApiMember::start(&server, "ada");
     let file = |name: &str| lodge.file(name).display().to_string();
     let (read, written, older) = (file("read.txt"), file("written.txt"), file("older.txt"));
     let keys = Keys::default()

@@ -1,11 +1,11 @@
 //! The board behind a proxy that buffers, delays or cuts responses.
 
 use crate::{
-    board::{SAID, SORTED, stored, two_people_in, write},
-    board_tabs::{Program, busy},
+    board::{MESSAGES, SORTED_MESSAGES, stored, two_members_in, write},
+    board_tabs::{ApiMember, busy},
     engine::Engine,
     in_chromium, in_each_browser,
-    proxy::Fate,
+    proxy::Treatment,
     scene::Scene,
     server::eventually_true,
 };
@@ -18,21 +18,21 @@ in_chromium!(
 
 async fn members_chat_behind_a_proxy_that_buffers_streams(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
-    scene.proxy().rule(&[("/live", Fate::Buffered)]);
-    let (scene, other) = two_people_in(scene).await;
+    scene.proxy().rule(&[("/live", Treatment::Buffered)]);
+    let (scene, other) = two_members_in(scene).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
     write(browser, "Is anybody there?").await;
-    other.until(SAID, "Is anybody there?; same page").await;
+    other.wait_for_script(MESSAGES, "Is anybody there?; same page").await;
     write(&other, "Yes.").await;
     for browser in [browser, &other] {
-        browser.until(SAID, "Is anybody there?,Yes.; same page").await;
+        browser.wait_for_script(MESSAGES, "Is anybody there?,Yes.; same page").await;
         assert!(!browser.is_shown("[data-lost]").await);
     }
     // Now only the streams deliver messages.
-    proxy.rule(&[("/since", Fate::Cut)]);
+    proxy.rule(&[("/since", Treatment::Cut)]);
     write(browser, "Good.").await;
     for browser in [browser, &other] {
-        browser.until(SAID, "Is anybody there?,Yes.,Good.; same page").await;
+        browser.wait_for_script(MESSAGES, "Is anybody there?,Yes.,Good.; same page").await;
     }
 }
 
@@ -40,23 +40,23 @@ async fn events_streamed_during_a_catch_up_appear_once_and_in_order(engine: Engi
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
     browser.sign_up("ada").await;
-    let bob = Program::start(&scene.server, "bob");
+    let bob = ApiMember::start(&scene.server, "bob");
     browser.press("Board").await;
     bob.write("0");
-    browser.sees("bob").await;
-    proxy.rule(&[("/live", Fate::Cut), ("/since", Fate::Held)]);
-    let before = proxy.asked("/since");
+    browser.wait_for_text("bob").await;
+    proxy.rule(&[("/live", Treatment::Cut), ("/since", Treatment::Held)]);
+    let before = proxy.requests_with("/since");
     let count = 130;
     (1..count - 1).for_each(|number| bob.write(&number.to_string()));
-    eventually_true("the page catches up", || proxy.asked("/since") > before);
-    proxy.rule(&[("/since", Fate::Held)]);
-    browser.until(LAST, &(count - 2).to_string()).await;
+    eventually_true("the page catches up", || proxy.requests_with("/since") > before);
+    proxy.rule(&[("/since", Treatment::Held)]);
+    browser.wait_for_script(LAST, &(count - 2).to_string()).await;
     bob.write(&(count - 1).to_string());
     proxy.rule(&[]);
     let whole = (0..count).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
-    browser.until(SAID, &format!("{whole}; undefined")).await;
-    scene.browser.ask("document.dispatchEvent(new Event('visibilitychange'))").await;
-    browser.until(SAID, &format!("{whole}; undefined")).await;
+    browser.wait_for_script(MESSAGES, &format!("{whole}; undefined")).await;
+    scene.browser.run_script("document.dispatchEvent(new Event('visibilitychange'))").await;
+    browser.wait_for_script(MESSAGES, &format!("{whole}; undefined")).await;
 }
 
 const LAST: &str = "return [...document.querySelectorAll('#messages .said')].at(-1).textContent";
@@ -65,26 +65,26 @@ async fn two_tabs_send_each_message_once_whichever_is_closed(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
     browser.sign_up("ada").await;
-    browser.press_for("Board", "#lobby").await;
+    browser.press_and_wait("Board", "#lobby").await;
     let first = browser.new_tab().await;
     scene.open("/board").await;
-    proxy.rule(&[("POST /board/lobby ", Fate::Cut)]);
+    proxy.rule(&[("POST /board/lobby ", Treatment::Cut)]);
     write(browser, "a").await;
     let second = browser.switch_to(first.clone()).await;
     write(browser, "b").await;
-    browser.until(SORTED, "; 2; undefined").await;
+    browser.wait_for_script(SORTED_MESSAGES, "; 2; undefined").await;
     proxy.rule(&[]);
     for tab in [&second, &first] {
         browser.switch_to(tab.clone()).await;
-        browser.until(SORTED, "a,b; 0; undefined").await;
+        browser.wait_for_script(SORTED_MESSAGES, "a,b; 0; undefined").await;
     }
     // A tab with an unsent message may be closed.
-    proxy.rule(&[("POST /board/lobby ", Fate::Cut)]);
+    proxy.rule(&[("POST /board/lobby ", Treatment::Cut)]);
     write(browser, "c").await;
-    browser.sees("Waiting to be sent").await;
+    browser.wait_for_text("Waiting to be sent").await;
     browser.close_for(second).await;
-    browser.sees("Waiting to be sent").await;
+    browser.wait_for_text("Waiting to be sent").await;
     proxy.rule(&[]);
-    browser.until(SORTED, "a,b,c; 0; undefined").await;
+    browser.wait_for_script(SORTED_MESSAGES, "a,b,c; 0; undefined").await;
     assert_eq!(stored(&scene.lodge), 3);
 }

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use crate::{
     account::PASSWORD,
-    board::{SAID, SORTED, stored, two_people_in, write},
-    client::Ask,
+    board::{MESSAGES, SORTED_MESSAGES, stored, two_members_in, write},
+    client::Request,
     engine::Engine,
     in_chromium,
     scene::Scene,
@@ -39,12 +39,12 @@ const LAST: i64 = 20_000;
 
 /// An account that posts over the API.
 #[derive(Clone)]
-pub(crate) struct Program {
+pub(crate) struct ApiMember {
     server: SocketAddr,
     token: String,
 }
 
-impl Program {
+impl ApiMember {
     pub(crate) fn start(server: &Server, name: &str) -> Self {
         let person = json!({"username": name, "password": PASSWORD});
         server.post("/api/accounts").json(&person).expect(201);
@@ -57,7 +57,7 @@ impl Program {
     pub(crate) fn write(&self, body: &str) {
         let message = json!({"client_id": Uuid::new_v4(), "body": body});
         let path = "/api/board/lobby/messages";
-        Ask::new(self.server, "POST", path).bearer(&self.token).json(&message).expect(201);
+        Request::new(self.server, "POST", path).bearer(&self.token).json(&message).expect(201);
     }
 }
 
@@ -65,7 +65,7 @@ async fn a_tab_opened_or_left_alone_during_writes_misses_no_message(engine: Engi
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
-    let bob = Program::start(&scene.server, "bob");
+    let bob = ApiMember::start(&scene.server, "bob");
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let writes = tokio::task::spawn_blocking(move || {
@@ -76,22 +76,22 @@ async fn a_tab_opened_or_left_alone_during_writes_misses_no_message(engine: Engi
         });
         last.unwrap_or(LAST - 1)
     });
-    browser.press_for("Board", "bob").await;
+    browser.press_and_wait("Board", "bob").await;
     let first = browser.new_tab().await;
     scene.open("/board").await;
-    browser.sees("bob").await;
+    browser.wait_for_text("bob").await;
     let second = browser.new_tab().await;
     scene.open("/board").await;
-    browser.sees("bob").await;
+    browser.wait_for_text("bob").await;
     // The first tab held the stream for all tabs.
     let third = browser.switch_to(first).await;
     browser.close_for(second).await;
-    browser.sees("bob").await;
+    browser.wait_for_text("bob").await;
     stop.store(true, Ordering::Release);
     let last = writes.await.unwrap();
-    browser.until(GAPS, &format!("none until {last}")).await;
+    browser.wait_for_script(GAPS, &format!("none until {last}")).await;
     browser.switch_to(third).await;
-    browser.until(GAPS, &format!("none until {last}")).await;
+    browser.wait_for_script(GAPS, &format!("none until {last}")).await;
     assert_eq!(stored(&scene.lodge), last + 1);
     scene.end().await;
 }
@@ -104,27 +104,29 @@ const GAPS: &str = "
 ";
 
 async fn a_deleted_message_disappears_from_every_page_and_every_quote(engine: Engine) {
-    let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
+    let (scene, other) = two_members_in(Scene::begin_on(busy(), engine).await).await;
     let browser = &scene.browser;
     write(browser, "a secret").await;
-    other.until(SAID, "a secret; same page").await;
+    other.wait_for_script(MESSAGES, "a secret; same page").await;
     other.one("#messages a[aria-label]").await.click().await.unwrap();
-    other.press_for("Reply", "Replying to ada: a secret").await;
-    other.ask("window.stays = 'same page'").await;
+    other.press_and_wait("Reply", "Replying to ada: a secret").await;
+    other.run_script("window.stays = 'same page'").await;
     write(&other, "Indeed").await;
-    browser.until(SAID, "a secret,Indeed; same page").await;
+    browser.wait_for_script(MESSAGES, "a secret,Indeed; same page").await;
     assert_eq!(browser.text(".quote").await, "ada a secret");
-    other.until(SAID, "a secret,Indeed; same page").await;
+    other.wait_for_script(MESSAGES, "a secret,Indeed; same page").await;
     // Delete it in another tab, while both pages stay open.
     let here = browser.new_tab().await;
     scene.open("/board").await;
     browser.one("#messages [id] a[aria-label]").await.click().await.unwrap();
     browser.press("Delete").await;
-    browser.press_for("Yes, delete it", "This message was deleted.").await;
+    browser.press_and_wait("Yes, delete it", "This message was deleted.").await;
     browser.switch_to(here).await;
     for browser in [browser, &other] {
-        browser.until(SAID, "Indeed; same page").await;
-        browser.until("return String(document.body.innerHTML.includes('secret'))", "false").await;
+        browser.wait_for_script(MESSAGES, "Indeed; same page").await;
+        browser
+            .wait_for_script("return String(document.body.innerHTML.includes('secret'))", "false")
+            .await;
     }
     scene.end().await;
 }
@@ -133,33 +135,34 @@ async fn older_messages_join_those_left_after_a_long_session(engine: Engine) {
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
     browser.sign_up("ada").await;
-    let bob = Program::start(&scene.server, "bob");
-    browser.press_for("Board", "#lobby").await;
+    let bob = ApiMember::start(&scene.server, "bob");
+    browser.press_and_wait("Board", "#lobby").await;
     let count = 530;
     (0..count).for_each(|number| bob.write(&number.to_string()));
-    browser.until(GAPS, &format!("none until {}", count - 1)).await;
-    let shown = browser.ask("return document.querySelectorAll('#messages [id]').length").await;
+    browser.wait_for_script(GAPS, &format!("none until {}", count - 1)).await;
+    let shown =
+        browser.run_script("return document.querySelectorAll('#messages [id]').length").await;
     assert!(shown.as_u64().unwrap() <= 500, "the page does not grow without end: {shown}");
-    assert_ne!(browser.ask(FIRST).await, "0");
-    browser.ask("document.querySelector('.scroll').scrollTop = -1e6").await;
-    browser.until(FIRST, "0").await;
-    browser.until(GAPS, &format!("none until {}", count - 1)).await;
+    assert_ne!(browser.run_script(FIRST).await, "0");
+    browser.run_script("document.querySelector('.scroll').scrollTop = -1e6").await;
+    browser.wait_for_script(FIRST, "0").await;
+    browser.wait_for_script(GAPS, &format!("none until {}", count - 1)).await;
     scene.end().await;
 }
 
 const FIRST: &str = "return document.querySelector('#messages .said').textContent";
 
 async fn a_browser_with_full_storage_sends_a_message_immediately(engine: Engine) {
-    let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
+    let (scene, other) = two_members_in(Scene::begin_on(busy(), engine).await).await;
     let browser = &scene.browser;
-    browser.ask(FILL).await;
+    browser.run_script(FILL).await;
     write(browser, "no room").await;
-    other.until(SAID, "no room; same page").await;
-    browser.until(SAID, "no room; undefined").await;
+    other.wait_for_script(MESSAGES, "no room; same page").await;
+    browser.wait_for_script(MESSAGES, "no room; undefined").await;
     // The plain form submit reloaded the page, which now stores what fits.
     write(browser, "still none").await;
-    other.until(SAID, "no room,still none; same page").await;
-    browser.until(SAID, "no room,still none; undefined").await;
+    other.wait_for_script(MESSAGES, "no room,still none; same page").await;
+    browser.wait_for_script(MESSAGES, "no room,still none; undefined").await;
     assert_eq!(stored(&scene.lodge), 2);
 }
 
@@ -175,29 +178,29 @@ const FILL: &str = "
 async fn an_unsent_message_is_not_sent_after_another_account_signs_in(engine: Engine) {
     let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
-    scene.somebody_else().await.sign_up("bob").await;
+    scene.another_browser().await.sign_up("bob").await;
     browser.sign_up("ada").await;
-    browser.press_for("Board", "#lobby").await;
-    browser.ask(HOLD).await;
+    browser.press_and_wait("Board", "#lobby").await;
+    browser.run_script(HOLD).await;
     write(browser, "hers").await;
-    browser.sees("Sending").await;
+    browser.wait_for_text("Sending").await;
     let hers = browser.new_tab().await;
     browser.sign_in("bob", PASSWORD).await;
-    browser.sees("Created by bob").await;
-    browser.press_for("Board", "#lobby").await;
+    browser.wait_for_text("Created by bob").await;
+    browser.press_and_wait("Board", "#lobby").await;
     write(browser, "his").await;
-    browser.until(SORTED, "his; 0; undefined").await;
+    browser.wait_for_script(SORTED_MESSAGES, "his; 0; undefined").await;
     // Her page tries to send, is refused, and keeps her message.
     let his = browser.switch_to(hers).await;
-    browser.sees("You are signed out").await;
-    browser.ask("window.release()").await;
-    browser.until("return String(window.answered)", "401").await;
+    browser.wait_for_text("You are signed out").await;
+    browser.run_script("window.release()").await;
+    browser.wait_for_script("return String(window.answered)", "401").await;
     assert_eq!(stored(&scene.lodge), 1);
     browser.close_for(his).await;
     browser.sign_in("ada", PASSWORD).await;
-    browser.sees("Created by ada").await;
+    browser.wait_for_text("Created by ada").await;
     browser.press("Board").await;
-    browser.until(SORTED, "hers,his; 0; undefined").await;
+    browser.wait_for_script(SORTED_MESSAGES, "hers,his; 0; undefined").await;
     assert_eq!(stored(&scene.lodge), 2);
 }
 

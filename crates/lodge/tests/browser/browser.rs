@@ -144,8 +144,8 @@ impl Browser {
     }
 
     /// Waits until the page contains the text.
-    pub(crate) async fn sees(&self, text: &str) {
-        self.in_time(text, async || {
+    pub(crate) async fn wait_for_text(&self, text: &str) {
+        self.eventually(text, async || {
             let said = self.page().await;
             if said.contains(text) { Ok(()) } else { Err(said) }
         })
@@ -153,7 +153,7 @@ impl Browser {
     }
 
     /// Polls until `look` succeeds. Returns its value.
-    pub(crate) async fn in_time<T>(
+    pub(crate) async fn eventually<T>(
         &self,
         what: &str,
         look: impl AsyncFn() -> Result<T, String>,
@@ -199,7 +199,7 @@ impl Browser {
 
     /// Clicks the button, link or summary whose text starts with `text`.
     pub(crate) async fn press(&self, text: &str) {
-        self.in_time(text, async || {
+        self.eventually(text, async || {
             let clicked = self.button(text).await.click().await;
             clicked.map_err(|error| {
                 // The element belonged to the previous page.
@@ -211,9 +211,9 @@ impl Browser {
     }
 
     /// Clicks an element, and waits until the page contains `said`.
-    pub(crate) async fn press_for(&self, text: &str, said: &str) {
+    pub(crate) async fn press_and_wait(&self, text: &str, said: &str) {
         self.press(text).await;
-        self.sees(said).await;
+        self.wait_for_text(said).await;
     }
 
     /// Fills in and submits a form that is refused. Returns the error beside `field`.
@@ -254,7 +254,7 @@ impl Browser {
     }
 
     /// Presses a key, wherever the focus is.
-    pub(crate) async fn strike(&self, key: Key) {
+    pub(crate) async fn press_key(&self, key: Key) {
         let value = char::from(key);
         let keyboard = KeyActions::new("keyboard".to_owned())
             .then(KeyAction::Down { value })
@@ -264,7 +264,7 @@ impl Browser {
 
     /// Returns the focused element, and whether its focus is visible.
     pub(crate) async fn focus(&self) -> Value {
-        self.ask(FOCUS).await
+        self.run_script(FOCUS).await
     }
 
     /// Pastes the clipboard into a field.
@@ -285,18 +285,18 @@ impl Browser {
     }
 
     /// Runs a script of the driver, which works even if the page's own scripts are off. Returns its result.
-    pub(crate) async fn ask(&self, script: &str) -> Value {
+    pub(crate) async fn run_script(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
 
     /// Sets the viewport size of a phone.
-    pub(crate) async fn on_a_telephone(&self) {
+    pub(crate) async fn set_phone_size(&self) {
         let size = json!({"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
     }
 
     /// Sets the viewport size of a desktop computer.
-    pub(crate) async fn on_a_desk(&self) {
+    pub(crate) async fn set_desktop_size(&self) {
         let size = json!({"width": 1600, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
     }
@@ -312,8 +312,8 @@ impl Browser {
     }
 
     /// Polls a script until it returns `wanted`.
-    pub(crate) async fn until(&self, script: &str, wanted: &str) {
-        self.in_time(wanted, async || {
+    pub(crate) async fn wait_for_script(&self, script: &str, wanted: &str) {
+        self.eventually(wanted, async || {
             // Returns nothing during navigation.
             let said = self.client.execute(script, Vec::new()).await.unwrap_or_default();
             if said == wanted { Ok(()) } else { Err(format!("{script}: {said}")) }
@@ -323,7 +323,7 @@ impl Browser {
 
     /// Waits until at least `count` windows show a URL that contains `path`. Returns their URLs.
     pub(crate) async fn windows_at(&self, path: &str, count: usize) -> Vec<String> {
-        self.in_time(path, async || {
+        self.eventually(path, async || {
             let mut urls = Vec::new();
             for window in self.client.windows().await.unwrap() {
                 self.client.switch_to_window(window).await.unwrap();
@@ -338,20 +338,20 @@ impl Browser {
     /// Returns the browser's log so far.
     pub(crate) async fn read_log(&self) -> Ref<'_, Log> {
         if self.engine == Engine::Firefox {
-            self.log.borrow_mut().complaints.append(&mut self.driver.errors.lock());
+            self.log.borrow_mut().errors.append(&mut self.driver.errors.lock());
             return self.log.borrow();
         }
         for kind in ["browser", "performance"] {
             let asked = Vendor { path: "se/log", body: json!({"type": kind}) };
             let entries = self.client.issue_cmd(asked).await.unwrap();
-            self.log.borrow_mut().take_in(kind, &entries);
+            self.log.borrow_mut().add_entries(kind, &entries);
         }
         self.log.borrow()
     }
 
     /// Closes the browser. Fails if the browser logged errors.
     pub(crate) async fn end(self) {
-        let complaints = self.read_log().await.complaints.clone();
+        let complaints = self.read_log().await.errors.clone();
         assert!(complaints.is_empty(), "the browser logged errors: {complaints:#?}");
         // A session that does not close is killed.
         let _ = self.client.close().await;

@@ -21,14 +21,14 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     scene.create(Some(&other), "not-mine", "/needle", json!({"tags": ["even"]}));
 
     scene.open("/links").await;
-    browser.sees("Sign in").await;
+    browser.wait_for_text("Sign in").await;
     assert_eq!(browser.path().await, "/login?next=/links");
     browser.press("Sign in with an API key").await;
     let wrong = [("api_key", "lodge_wrong")];
     let said = browser.is_refused(&wrong, "Sign in with the key", "api_key").await;
     assert_eq!(said, "This API key is unknown or revoked.");
     browser.fill("api_key", &key).await;
-    browser.press_for("Sign in with the key", "Created with the key Ann's laptop").await;
+    browser.press_and_wait("Sign in with the key", "Created with the key Ann's laptop").await;
 
     let newest_first = |numbers: std::ops::RangeInclusive<usize>| names(numbers.rev());
     assert_eq!(shorts(browser).await, newest_first(26..=45));
@@ -59,11 +59,11 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     assert_eq!(shorts(browser).await, names([4, 2]), "the filter holds on the next page");
 
     // An owner manages a link without its manage key.
-    browser.press_for("127.0.0.1", "Your short link").await;
+    browser.press_and_wait("127.0.0.1", "Your short link").await;
     assert_eq!(browser.path().await, "/links/link-4");
 
     scene.open("/links").await;
-    browser.press_for("Sign out", "Long address,").await;
+    browser.press_and_wait("Sign out", "Long address,").await;
     scene.open("/links").await;
     assert_eq!(browser.path().await, "/login?next=/links");
     scene.open("/links/link-4").await;

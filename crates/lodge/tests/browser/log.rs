@@ -28,7 +28,7 @@ pub(crate) struct Log {
     /// Requests in the order in which they were sent.
     pub(crate) requests: Vec<Request>,
     /// Console messages above the level DEBUG.
-    pub(crate) complaints: Vec<String>,
+    pub(crate) errors: Vec<String>,
 }
 
 /// A request for a page or by a page.
@@ -44,14 +44,14 @@ pub(crate) struct Request {
 
 impl Log {
     /// Adds the entries of one of the driver's logs.
-    pub(crate) fn take_in(&mut self, kind: &str, entries: &Value) {
+    pub(crate) fn add_entries(&mut self, kind: &str, entries: &Value) {
         for entry in entries.as_array().into_iter().flatten() {
             let message = entry["message"].as_str().unwrap_or_default();
             if kind == "performance" {
                 let event: Value = serde_json::from_str(message).unwrap();
                 self.take_in_event(&event["message"]);
             } else if entry["level"] != "DEBUG" && !is_refused_page(entry) {
-                self.complaints.push(format!("{}: {message}", entry["level"]));
+                self.errors.push(format!("{}: {message}", entry["level"]));
             }
         }
     }

@@ -26,15 +26,15 @@ mod target;
 mod tour;
 
 mod account;
-mod ask;
 mod board;
 mod board_in_text;
 mod board_proxied;
 mod board_tabs;
 mod list;
-mod make;
 mod manage;
+mod new_links;
 mod pages;
+mod protected_links;
 mod providers;
 mod rides;
 mod scripts;

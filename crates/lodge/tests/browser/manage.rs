@@ -12,20 +12,20 @@ async fn an_edit_takes_effect_immediately_and_a_deleted_link_says_so(scripts: Sc
     let browser = &scene.browser;
     scene.make("mine", "/before").await;
     scene.open("/mine").await;
-    browser.sees(&arrived("/before")).await;
+    browser.wait_for_text(&arrived("/before")).await;
 
     scene.open("/links/mine").await;
     browser.fill("target", &scene.target.url("/after")).await;
-    browser.press_for("Save", "Saved. The change is active now.").await;
+    browser.press_and_wait("Save", "Saved. The change is active now.").await;
     assert_eq!(browser.value("target").await, scene.target.url("/after"));
     scene.open("/mine").await;
-    browser.sees(&arrived("/after")).await;
+    browser.wait_for_text(&arrived("/after")).await;
 
     scene.open("/links/mine").await;
     browser.press("Delete ").await;
-    browser.press_for("Yes, delete it", "Link deleted").await;
+    browser.press_and_wait("Yes, delete it", "Link deleted").await;
     scene.open("/mine").await;
-    browser.sees("Error 410").await;
+    browser.wait_for_text("Error 410").await;
     let page = browser.text("main").await;
     assert!(page.contains("deleted"), "it says why: {page}");
     assert_eq!(scene.server.get("/mine").status, 410);
@@ -38,7 +38,7 @@ async fn only_a_browser_with_the_manage_key_can_manage_a_link(scripts: Scripts) 
     let key = scene.browser.text(".secret").await;
     assert!(key.starts_with("manage_"), "{key}");
 
-    let other = scene.somebody_else().await;
+    let other = scene.another_browser().await;
     for page in ["/links/mine", "/links/mine/stats"] {
         other.open(page).await;
         assert_eq!(other.text("h1").await, "Is this link yours?");
@@ -54,13 +54,13 @@ async fn only_a_browser_with_the_manage_key_can_manage_a_link(scripts: Scripts) 
     assert_eq!(said, "This is not the manage key of this link.");
 
     other.fill("manage_key", &key).await;
-    other.press_for("Open", "Your short link").await;
+    other.press_and_wait("Open", "Your short link").await;
     assert_eq!(other.path().await, "/links/mine");
     other.fill("target", &scene.target.url("/theirs")).await;
-    other.press_for("Save", "Saved. The change is active now.").await;
+    other.press_and_wait("Save", "Saved. The change is active now.").await;
     other.end().await;
 
     scene.open("/mine").await;
-    scene.browser.sees(&arrived("/theirs")).await;
+    scene.browser.wait_for_text(&arrived("/theirs")).await;
     scene.end().await;
 }

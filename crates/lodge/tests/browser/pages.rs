@@ -24,11 +24,11 @@ const TABS_MAX: usize = 60;
 async fn every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites(scripts: Scripts) {
     let scene = Scene::begin_on(tour::installation(), scripts).await;
     let browser = &scene.browser;
-    browser.on_a_telephone().await;
+    browser.set_phone_size().await;
     browser.without_cache().await;
     let (mut wrong, mut pages) = (Vec::new(), 0);
     tour::every_page(&scene, async |name: &str| {
-        browser.until("return document.readyState", "complete").await;
+        browser.wait_for_script("return document.readyState", "complete").await;
         let found = [looks(browser, scripts).await, loads(browser, scripts, &scene.origin).await];
         wrong.extend(found.concat().into_iter().map(|what| format!("{name}: {what}")));
         pages += 1;
@@ -40,7 +40,7 @@ async fn every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites(scr
 
 /// Returns the problems of the page's layout.
 async fn looks(browser: &Browser, scripts: Scripts) -> Vec<String> {
-    let said = browser.ask(LOOK).await;
+    let said = browser.run_script(LOOK).await;
     let buttons = if scripts == Scripts::On { "waiting" } else { "idle" };
     let promised = [
         ("width in a window of 360", &said["width"], json!(360)),
@@ -75,7 +75,7 @@ const LOOK: &str = "
 async fn loads(browser: &Browser, scripts: Scripts, origin: &str) -> Vec<String> {
     let most = if browser.path().await == "/api/docs" { DOCS_BYTES_MAX } else { BYTES_MAX };
     let log = browser.read_log().await;
-    let mut wrong: Vec<String> = log.complaints.clone();
+    let mut wrong: Vec<String> = log.errors.clone();
     let page = log.newest_page();
     let bytes: u64 = page.iter().map(|asked| asked.bytes).sum();
     if !(1000..most).contains(&bytes) {
@@ -106,17 +106,17 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
     tab_to(browser, "short").await;
     browser.write("typed").await;
     tab_to(browser, "Create link").await;
-    browser.strike(Key::Enter).await;
-    browser.sees("Your link is ready.").await;
+    browser.press_key(Key::Enter).await;
+    browser.wait_for_text("Your link is ready.").await;
 
     scene.open("/links/typed").await;
     tab_to(browser, "tags").await;
     browser.write("by-hand").await;
     tab_to(browser, "Save").await;
-    browser.strike(Key::Enter).await;
-    browser.sees("Saved.").await;
+    browser.press_key(Key::Enter).await;
+    browser.wait_for_text("Saved.").await;
     tab_to(browser, "Delete ").await;
-    browser.strike(Key::Enter).await;
+    browser.press_key(Key::Enter).await;
     tab_to(browser, "Yes, delete it").await;
 
     for (page, field, button, answer) in [
@@ -134,9 +134,9 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
         }
         browser.write("wrong").await;
         tab_to(browser, button).await;
-        browser.strike(Key::Enter).await;
+        browser.press_key(Key::Enter).await;
         browser.one(&format!("#{field}-error")).await;
-        browser.sees(answer).await;
+        browser.wait_for_text(answer).await;
         assert_eq!(browser.focus().await["id"], field, "{page}: the wrong field has the focus");
     }
     scene.end().await;
@@ -147,7 +147,7 @@ async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
 async fn tab_to(browser: &Browser, wanted: &str) {
     let mut passed = Vec::new();
     for _ in 0..TABS_MAX {
-        browser.strike(Key::Tab).await;
+        browser.press_key(Key::Tab).await;
         let focus = browser.focus().await;
         assert_eq!(focus["seen"], true, "the focus is not visible: {focus}");
         let text = focus["text"].as_str().unwrap_or_default();

@@ -25,15 +25,15 @@ async fn a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open(script
     scene.open("/login").await;
     browser.press("Sign in with Open").await;
     consent(browser, "grace").await;
-    browser.sees("Choose a username").await;
+    browser.wait_for_text("Choose a username").await;
     assert_eq!(browser.value("username").await, "grace", "the provider's username is suggested");
     browser.fill("username", "Amazing-Grace").await;
     browser.press("Create account").await;
     browser.one("#ways").await;
     assert_eq!(browser.text("h1").await, "amazing-grace");
-    browser.sees("Your only way to sign in.").await;
+    browser.wait_for_text("Your only way to sign in.").await;
 
-    browser.press_for("Sign out", "Create link").await;
+    browser.press_and_wait("Sign out", "Create link").await;
     scene.open("/login?next=/account").await;
     browser.press("Sign in with Open").await;
     // She is still signed in at the provider, which asks for consent again.
@@ -53,9 +53,9 @@ async fn a_member_links_a_provider_to_their_account_and_unlinks_it(scripts: Scri
     browser.one("[action='/account/providers/open'] button").await.click().await.unwrap();
     consent(browser, "augusta").await;
     browser.one("#ways").await;
-    browser.sees("since").await;
+    browser.wait_for_text("since").await;
 
-    let other = scene.somebody_else().await;
+    let other = scene.another_browser().await;
     other.open("/login?next=/account").await;
     other.press("Sign in with Open").await;
     consent(&other, "augusta").await;

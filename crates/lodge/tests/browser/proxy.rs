@@ -17,7 +17,7 @@ use crate::server::DEADLINE;
 
 /// What the proxy does with a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Treatment {
     /// Forwards it immediately.
     Passes,
     /// Forwards it when it is complete.
@@ -29,7 +29,7 @@ pub(crate) enum Fate {
 }
 
 /// Decides about the response to a request by its request line.
-type Rule = Box<dyn Fn(&str) -> Fate + Send>;
+type Rule = Box<dyn Fn(&str) -> Treatment + Send>;
 
 /// The interval at which a held response checks the rule.
 const LOOK: Duration = Duration::from_millis(20);
@@ -58,7 +58,7 @@ impl Proxy {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             server,
-            rule: Mutex::new(Box::new(|_| Fate::Passes)),
+            rule: Mutex::new(Box::new(|_| Treatment::Passes)),
             asked: Mutex::default(),
             stop: AtomicBool::new(false),
         });
@@ -78,16 +78,16 @@ impl Proxy {
 
     /// Sets the rule, also for responses in flight: the first entry whose text is in the request line decides. Other
     /// responses pass.
-    pub(crate) fn rule(&self, rules: &[(&'static str, Fate)]) {
+    pub(crate) fn rule(&self, rules: &[(&'static str, Treatment)]) {
         let rules = rules.to_vec();
         *self.shared.rule.lock() = Box::new(move |asked| {
             let found = rules.iter().find(|(text, _)| asked.contains(text));
-            found.map_or(Fate::Passes, |(_, fate)| *fate)
+            found.map_or(Treatment::Passes, |(_, fate)| *fate)
         });
     }
 
     /// Returns the number of requests with this text in the request line.
-    pub(crate) fn asked(&self, text: &str) -> usize {
+    pub(crate) fn requests_with(&self, text: &str) -> usize {
         self.shared.asked.lock().iter().filter(|asked| asked.contains(text)).count()
     }
 }
@@ -121,7 +121,7 @@ impl Shared {
         }
         head.insert_str(head.len() - 2, "Connection: close\r\n");
         self.asked.lock().push(first.clone());
-        if self.fate(&first) == Fate::Cut {
+        if self.fate(&first) == Treatment::Cut {
             return client.shutdown(Shutdown::Both);
         }
         let upstream = TcpStream::connect(self.server)?;
@@ -149,10 +149,10 @@ impl Shared {
                 Err(error) => return Err(error),
             }
             match self.fate(asked) {
-                Fate::Buffered if !has_ended => {}
-                Fate::Held => {}
-                Fate::Cut => return Ok(()),
-                Fate::Passes | Fate::Buffered => {
+                Treatment::Buffered if !has_ended => {}
+                Treatment::Held => {}
+                Treatment::Cut => return Ok(()),
+                Treatment::Passes | Treatment::Buffered => {
                     to.write_all(&held)?;
                     held.clear();
                     if has_ended {
@@ -164,7 +164,7 @@ impl Shared {
         Ok(())
     }
 
-    fn fate(&self, asked: &str) -> Fate {
+    fn fate(&self, asked: &str) -> Treatment {
         (self.rule.lock())(asked)
     }
 }

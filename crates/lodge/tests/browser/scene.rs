@@ -59,7 +59,7 @@ impl Scene {
     }
 
     /// Starts the browser of another user.
-    pub(crate) async fn somebody_else(&self) -> Browser {
+    pub(crate) async fn another_browser(&self) -> Browser {
         Browser::start(self.kind, &self.origin).await
     }
 
@@ -72,7 +72,7 @@ impl Scene {
     pub(crate) async fn make(&self, short: &str, path: &str) {
         self.open("/").await;
         self.browser.fill_in(&[("target", &self.target.url(path)), ("short", short)]).await;
-        self.browser.press_for("Create link", "Your link is ready.").await;
+        self.browser.press_and_wait("Create link", "Your link is ready.").await;
     }
 
     /// Creates a link to a path of the target site over the API, with an optional API key and more fields.

@@ -10,7 +10,7 @@ async fn the_copy_button_says_that_it_copied() {
     let browser = &scene.browser;
     scene.make("copied", "/").await;
     browser.press("Copy").await;
-    browser.until(SAID, "Copied, said aloud: Copied").await;
+    browser.wait_for_script(SAID, "Copied, said aloud: Copied").await;
     // Paste it into a field to read the clipboard.
     scene.open("/").await;
     browser.paste("target").await;
@@ -37,12 +37,12 @@ async fn a_form_that_is_sent_twice_makes_one_link(scripts: Scripts) {
     let browser = &scene.browser;
     fill_in(&scene, browser).await;
     browser.press_twice("Create link").await;
-    browser.sees("Your link is ready.").await;
+    browser.wait_for_text("Your link is ready.").await;
     assert_eq!(scene.server.links_stored(), 1);
 
     // In one window a browser drops the first of two responses; in two windows it shows both.
     fill_in(&scene, browser).await;
-    browser.ask(SEND_TWICE).await;
+    browser.run_script(SEND_TWICE).await;
     let made = browser.windows_at("/links/", 2).await;
     assert_eq!(made[0], made[1], "both windows show the same link");
     assert_eq!(scene.server.links_stored(), 2);

@@ -60,16 +60,16 @@ async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
     browser.press("More options").await;
     browser.fill_in(&[("target", "ftp://x"), ("short", "api"), ("max_clicks", "0")]).await;
     browser.fill("tags", &"x".repeat(200)).await;
-    browser.press_for("Create link", "There is a problem").await;
+    browser.press_and_wait("Create link", "There is a problem").await;
     look("make a link, wrong").await;
     scene.make("gg", long).await;
     look("just made").await;
     browser.fill("target", "ftp://x").await;
-    browser.press_for("Save", "There is a problem").await;
+    browser.press_and_wait("Save", "There is a problem").await;
     look("manage, wrong").await;
     scene.open("/links/gg").await;
     browser.fill("tags", "one, two").await;
-    browser.press_for("Save", "Saved.").await;
+    browser.press_and_wait("Save", "Saved.").await;
     look("manage").await;
 }
 
@@ -112,7 +112,7 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     browser.is_refused(&[("api_key", "lodge_wrong")], "Sign in with the key", "api_key").await;
     look("sign in with a key, wrong").await;
     browser.fill("api_key", key).await;
-    browser.press_for("Sign in with the key", "Created with the key").await;
+    browser.press_and_wait("Sign in with the key", "Created with the key").await;
     look("list").await;
     scene.open("/links?search=x&tag=nothing").await;
     look("list, nothing found").await;
@@ -124,7 +124,7 @@ async fn delete(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/links/gg").await;
     browser.press("Delete ").await;
-    browser.press_for("Yes, delete it", "Link deleted").await;
+    browser.press_and_wait("Yes, delete it", "Link deleted").await;
     look("deleted").await;
     scene.open("/gg").await;
     look("gone").await;
@@ -135,13 +135,13 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/signup").await;
     look("make an account").await;
     browser.fill_in(&[("username", "a b"), ("password", "password")]).await;
-    browser.press_for("Create account", "There is a problem").await;
+    browser.press_and_wait("Create account", "There is a problem").await;
     look("make an account, wrong").await;
     browser.fill_in(&[("username", NAME), ("password", PASSWORD)]).await;
-    browser.press_for("Create account", "Welcome!").await;
+    browser.press_and_wait("Create account", "Welcome!").await;
     look("account, new").await;
     browser.fill("nickname", &"W".repeat(30)).await;
-    browser.press_for("Save", "Saved.").await;
+    browser.press_and_wait("Save", "Saved.").await;
     look("account").await;
     scene.attach("picture.jpg", &files::with_gps()).await;
     browser.press("Upload picture").await;
@@ -165,7 +165,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("accounts").await;
     browser.press("00-").await;
     look("an account").await;
-    browser.press_for("Create code", "One-time code").await;
+    browser.press_and_wait("Create code", "One-time code").await;
     look("a one-time code").await;
     scene.open("/admin/accounts?search=unknown").await;
     look("accounts, none found").await;
@@ -173,7 +173,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/account").await;
     browser.press("Delete this account").await;
     browser.fill_in(&[("confirm", NAME), ("delete-current", PASSWORD)]).await;
-    browser.press_for("Delete account", "Account deleted").await;
+    browser.press_and_wait("Delete account", "Account deleted").await;
     look("account, deleted").await;
 }
 
@@ -188,7 +188,7 @@ async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.one("#messages .said a").await;
     look("a channel").await;
     scene.open(&browser.attribute("#messages a[aria-label]", "href").await).await;
-    browser.sees("Message by").await;
+    browser.wait_for_text("Message by").await;
     look("a message").await;
     browser.is_refused(&[("body", " ")], "Save", "body").await;
     look("a message, wrong").await;

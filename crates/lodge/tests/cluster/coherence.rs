@@ -8,19 +8,19 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    client::{Answer, Ask},
+    client::{Request, Response},
     server::{Lodge, Server},
-    testbed::{cluster, fresh, on, webs},
+    testbed::{cluster, fresh, process_on, webs},
 };
 
-fn get(web: SocketAddr, short: &str) -> Answer {
-    Ask::new(web, "GET", &format!("/{short}")).send()
+fn get(web: SocketAddr, short: &str) -> Response {
+    Request::new(web, "GET", &format!("/{short}")).send()
 }
 
 /// Waits for a condition, at most one second: a change must be visible within one second of its acknowledgement.
-fn within_a_second(holds: impl Fn() -> bool) {
+fn within_a_second(assert_fields: impl Fn() -> bool) {
     let began = Instant::now();
-    while !holds() {
+    while !assert_fields() {
         assert!(began.elapsed() < Duration::from_secs(1), "not visible within one second");
     }
 }
@@ -32,7 +32,7 @@ fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
         for _ in 0..10 {
             let short = fresh("made");
             let put = format!("/?short={short}&long=example.org/{turn}");
-            Ask::new(*maker, "PUT", &put).expect(201);
+            Request::new(*maker, "PUT", &put).expect(201);
             let target = format!("https://example.org/{turn}");
             for web in &webs {
                 assert_eq!(get(*web, &short).leads(), (307, Some(target.as_str())), "{web}");
@@ -45,7 +45,7 @@ fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
 fn an_edit_and_a_deletion_reach_every_other_process_within_a_second() {
     // Use processes of this build, not the cluster's own.
     let cluster = cluster();
-    let lodges: Vec<Lodge> = (0..3).map(|_| on(&cluster)).collect();
+    let lodges: Vec<Lodge> = (0..3).map(|_| process_on(&cluster)).collect();
     let servers: Vec<Server> = lodges.iter().map(Lodge::start).collect();
     let short = fresh("edited");
     let link = servers[0].create(&json!({ "target": "example.org", "short": short }));
@@ -69,7 +69,9 @@ fn a_write_retried_on_another_process_gets_the_original_response() {
     let webs = webs(&cluster());
     let key = fresh("key");
     let link = json!({ "target": "example.org" });
-    let make = |web: SocketAddr| Ask::new(web, "POST", "/api/links").once(&key).json(&link).send();
+    let make = |web: SocketAddr| {
+        Request::new(web, "POST", "/api/links").idempotency_key(&key).json(&link).send()
+    };
     let first = make(webs[0]).expect(201);
     for web in &webs {
         let again = make(*web);
@@ -84,7 +86,7 @@ fn a_click_limit_holds_across_processes() {
     let webs = webs(&cluster());
     let short = fresh("few");
     let link = json!({ "target": "example.org", "short": short, "max_clicks": 5 });
-    Ask::new(webs[0], "POST", "/api/links").json(&link).expect(201);
+    Request::new(webs[0], "POST", "/api/links").json(&link).expect(201);
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let askers: Vec<_> = (0..30)
             .map(|turn| {

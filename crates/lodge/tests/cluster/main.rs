@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
-mod behind;
 #[path = "../it/client.rs"]
 #[expect(dead_code, reason = "the tests on one machine use the rest")]
 mod client;
@@ -15,3 +14,4 @@ mod secrecy;
 mod server;
 mod stores;
 mod testbed;
+mod write_behind;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     client::each,
     keyspace::Keyspace,
-    server::{Lodge, Ran, Server, eventually_true, eventually_within, text},
+    server::{CommandOutput, Lodge, Server, eventually_true, eventually_within, text},
 };
 
 const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148";
@@ -41,11 +41,11 @@ fn deployment(keyspace: &Keyspace) -> Lodge {
         .with("LODGE_CASSANDRA_KEYSPACE", keyspace.name())
 }
 
-fn run_move(deployment: &Lodge, source: &Lodge) -> Ran {
+fn run_move(deployment: &Lodge, source: &Lodge) -> CommandOutput {
     deployment.run_within(DEADLINE, &["move", "--from", text(&source.data())])
 }
 
-fn move_into(keyspace: &Keyspace, source: &Lodge) -> Ran {
+fn move_into(keyspace: &Keyspace, source: &Lodge) -> CommandOutput {
     run_move(&deployment(keyspace), source)
 }
 
@@ -73,7 +73,7 @@ fn large_source(links: usize) -> Lodge {
 }
 
 /// The keys and reports of callers after using the source.
-struct Held {
+struct CallerState {
     manage_key: String,
     replaced_key: String,
     api_key: String,
@@ -82,12 +82,12 @@ struct Held {
 }
 
 /// Returns a source with every kind of data.
-fn used_source() -> (Lodge, Held) {
+fn used_source() -> (Lodge, CallerState) {
     let source = Lodge::new();
     let server = source.start();
     let (api_key, revoked_key) = (source.key("me"), source.key("gone"));
     let plain = json!({ "target": "https://example.org/plain", "short": "plain", "redirect": 301 });
-    let plain = server.post("/api/links").once("first").json(&plain).send();
+    let plain = server.post("/api/links").idempotency_key("first").json(&plain).send();
     let manage_key = plain.json()["manage_key"].as_str().unwrap().to_owned();
     server.create(&json!({ "target": "example.org/few", "short": "few", "max_clicks": 4 }));
     server.create(&json!({ "target": "example.org/locked", "short": "locked", "password": "x" }));
@@ -109,7 +109,7 @@ fn used_source() -> (Lodge, Held) {
     let server = server.restart();
     let reports = reports(&server, &api_key, &manage_key);
     assert_eq!(server.stop(), Some(0));
-    (source, Held { manage_key, replaced_key, api_key, revoked_key, reports })
+    (source, CallerState { manage_key, replaced_key, api_key, revoked_key, reports })
 }
 
 fn follow(server: &Server) {
@@ -144,9 +144,9 @@ fn text_of<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 /// A running move.
-struct UnderWay(Child);
+struct RunningMove(Child);
 
-impl UnderWay {
+impl RunningMove {
     fn start(keyspace: &Keyspace, source: &Lodge) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lodge"));
         command
@@ -171,7 +171,7 @@ impl UnderWay {
 }
 
 /// Returns the number of copied links that the destination has recorded, if it has a record.
-fn links_noted(keyspace: &Keyspace) -> Option<u64> {
+fn links_recorded(keyspace: &Keyspace) -> Option<u64> {
     let rows = keyspace.try_run("SELECT value FROM @settings WHERE name = 'move'")?;
     let record = rows.first()?.columns.first()?.as_ref()?.as_blob()?.clone();
     let record: Value = serde_json::from_slice(&record).unwrap();
@@ -205,11 +205,11 @@ fn a_move_brings_everything_over() {
         let again = json!({ "target": "example.org", "short": gone });
         server.post("/api/links").json(&again).expect(409);
     }
-    lists_are_there(&server, &held);
-    keys_open_what_they_opened(&server, &held);
+    assert_lists_are_moved(&server, &held);
+    assert_keys_still_work(&server, &held);
 }
 
-fn lists_are_there(server: &Server, held: &Held) {
+fn assert_lists_are_moved(server: &Server, held: &CallerState) {
     let list = |query: &str| {
         let ask = server.ask("GET", &format!("/api/links?{query}")).bearer(&held.api_key);
         each(&ask.expect(200).json()["links"], "short")
@@ -219,9 +219,9 @@ fn lists_are_there(server: &Server, held: &Held) {
     server.ask("GET", "/api/links").bearer(&held.revoked_key).expect(401);
 }
 
-fn keys_open_what_they_opened(server: &Server, held: &Held) {
+fn assert_keys_still_work(server: &Server, held: &CallerState) {
     let link = json!({ "target": "https://example.org/plain", "short": "plain", "redirect": 301 });
-    let again = server.post("/api/links").once("first").json(&link).send();
+    let again = server.post("/api/links").idempotency_key("first").json(&link).send();
     assert_eq!(again.header("idempotency-replayed"), Some("true"), "{again:?}");
     assert_eq!(text_of(&again.json(), "manage_key"), held.manage_key);
     for (short, key) in [("plain", &held.manage_key), ("rekeyed", &held.replaced_key)] {
@@ -235,9 +235,9 @@ fn a_killed_move_resumes_and_ends_with_the_same_result() {
     let _turn = turn();
     let source = large_source(MANY);
     let (killed, whole) = (Keyspace::new(), Keyspace::new());
-    let under_way = UnderWay::start(&killed, &source);
+    let under_way = RunningMove::start(&killed, &source);
     let noted = eventually_within(DEADLINE, "some of the links are copied", || {
-        links_noted(&killed).filter(|put| *put > 0)
+        links_recorded(&killed).filter(|put| *put > 0)
     });
     under_way.kill();
     assert!(killed.count("links") < MANY, "the move was killed before its end");

@@ -3,8 +3,8 @@
 use lodge_testbed::Kind;
 
 use crate::{
-    behind::writing_behind,
     testbed::{cluster, fresh},
+    write_behind::writing_behind,
 };
 
 #[test]

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use crate::{
     keyspace::Keyspace,
     server::{Lodge, Server, text},
-    testbed::{cluster, fresh, on},
+    testbed::{cluster, fresh, process_on},
 };
 
 const PASSWORD: &str = "correct horse battery";
 
 /// Returns a process with these apps, whose links are in this keyspace of the cluster.
 fn with_apps(cluster: &Cluster, keyspace: &Keyspace, apps: &str) -> Lodge {
-    on(cluster).with("LODGE_CASSANDRA_KEYSPACE", keyspace.name()).with("LODGE_APPS", apps)
+    process_on(cluster).with("LODGE_CASSANDRA_KEYSPACE", keyspace.name()).with("LODGE_APPS", apps)
 }
 
 /// Creates an account and signs in to it. Returns the session token.

@@ -19,7 +19,7 @@ pub(crate) fn webs(cluster: &Cluster) -> Vec<SocketAddr> {
 }
 
 /// Returns a process of this test on the cluster's engines.
-pub(crate) fn on(cluster: &Cluster) -> Lodge {
+pub(crate) fn process_on(cluster: &Cluster) -> Lodge {
     let settings = cluster.layout().settings();
     settings.into_iter().fold(Lodge::new(), |lodge, (name, value)| lodge.with(name, &value))
 }

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::{Answer, Lodge, PASSWORD, Server, between, text};
+use crate::{Lodge, PASSWORD, Response, Server, between, text};
 
 const SIGN_IN: &str = "username=Ada&password=a+lift+in+the+fog";
 
 /// Returns the name, value and attributes of the cookie that a response sets.
-fn set_cookie(answer: &Answer) -> (&str, &str, &str) {
+fn set_cookie(answer: &Response) -> (&str, &str, &str) {
     let set = answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer:?}"));
     let (pair, attributes) = set.split_once("; ").unwrap();
     let (name, value) = pair.split_once('=').unwrap();
@@ -28,7 +28,7 @@ fn the_session_cookie_is_http_only_and_over_tls_bound_to_the_host() {
     answer.leads_to(303, "/links");
     let (name, value, attributes) = set_cookie(&answer);
     assert_eq!(name, "lodge_session");
-    assert!(server.opens(value), "the cookie holds the session token");
+    assert!(server.is_signed_in(value), "the cookie holds the session token");
     let thirty_days = 30 * 24 * 60 * 60;
     let lasts = |attributes: &str| {
         let age = attributes.split("; ").find_map(|part| part.strip_prefix("Max-Age="));
@@ -59,14 +59,17 @@ fn every_sign_in_creates_a_new_token_and_ends_the_previous_session() {
     let answer = server.on_page(&planted, "POST", "/login").form(SIGN_IN).send();
     let (_, first, _) = set_cookie(&answer);
     assert_ne!(first, planted, "the planted token is not reused");
-    assert!(server.opens(first));
-    assert!(!server.opens(&planted), "the previous session of this browser has ended");
+    assert!(server.is_signed_in(first));
+    assert!(!server.is_signed_in(&planted), "the previous session of this browser has ended");
     let answer = server.on_page(first, "POST", "/login").form(SIGN_IN).send();
     let (_, second, _) = set_cookie(&answer);
-    assert!(second != first && server.opens(second) && !server.opens(first));
+    assert!(second != first && server.is_signed_in(second) && !server.is_signed_in(first));
     let form = format!("api_key={}", lodge.key("me"));
     let answer = server.on_page(second, "POST", "/login").form(&form).send();
-    assert!(answer.status == 303 && !server.opens(second), "nor with an API key: {answer:?}");
+    assert!(
+        answer.status == 303 && !server.is_signed_in(second),
+        "nor with an API key: {answer:?}"
+    );
     let unknown = format!("session_{}", "A".repeat(43));
     let answer = server.on_page(&unknown, "POST", "/login").form(SIGN_IN).send();
     assert_ne!(set_cookie(&answer).1, unknown);
@@ -80,7 +83,7 @@ fn signing_out_ends_the_session_and_not_only_the_cookie() {
     let answer = server.on_page(&token, "POST", "/logout").form("").send();
     answer.leads_to(303, "/");
     assert_eq!(set_cookie(&answer).1, "");
-    assert!(!server.opens(&token));
+    assert!(!server.is_signed_in(&token));
     assert_eq!(server.on_page(&token, "POST", "/logout").form("").send().status, 303, "again");
 }
 
@@ -120,7 +123,7 @@ fn cross_site_requests_cannot_change_an_account() {
             assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{path} {name}");
         }
     }
-    assert!(server.opens(&token));
+    assert!(server.is_signed_in(&token));
     assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
     assert_eq!(server.get("/api/users/mallory").status, 404);
 }
@@ -188,7 +191,7 @@ fn a_sign_up_form_sent_twice_creates_one_account_and_signs_in_both_times() {
     for _ in 0..2 {
         let answer = server.post("/signup").form(&form).send();
         answer.leads_to(303, "/account?welcome");
-        assert!(server.opens(set_cookie(&answer).1));
+        assert!(server.is_signed_in(set_cookie(&answer).1));
     }
     // The password is not stored with the form's id, so another password is not detected as another request.
     let another = form.replace("a+lift", "another+lift");
@@ -268,7 +271,7 @@ fn staff_moderate_only_accounts_below_their_role() {
     assert_eq!(order(&server, &max, "max", "action=take_picture"), 403);
 
     assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
-    assert!(!server.opens(&eve));
+    assert!(!server.is_signed_in(&eve));
     assert_eq!(order(&server, &max, "eve", "action=unban"), 303);
     assert_eq!(server.sign_in("eve", PASSWORD).status, 200);
     assert_eq!(order(&server, &ada, "max", "action=set_role&role=member"), 303);
@@ -281,7 +284,7 @@ fn the_operator_sees_the_events_of_an_account_and_who_caused_them() {
     let [eve, max] = ["eve", "max"].map(|name| cookie(&server, name));
     assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
     lodge.admin(&["user", "unban", "eve"]);
-    assert!(!server.opens(&eve));
+    assert!(!server.is_signed_in(&eve));
     let listed = lodge.admin(&["user", "events", "Eve"]);
     let told: Vec<_> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
     let owner = ["signed_in\tits owner", "signed_up\tits owner"];

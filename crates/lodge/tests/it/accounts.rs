@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server, each};
+use crate::{Lodge, Response, Server, each};
 
 /// A password that is not on the list of common passwords.
 pub(crate) const PASSWORD: &str = "a lift in the fog";
@@ -33,7 +33,7 @@ impl Lodge {
 }
 
 impl Server {
-    fn sign_up(&self, account: &Value) -> Answer {
+    fn sign_up(&self, account: &Value) -> Response {
         self.post("/api/accounts").json(account).send()
     }
 
@@ -43,7 +43,7 @@ impl Server {
     }
 
     /// Signs in with a password.
-    pub(crate) fn sign_in(&self, username: &str, password: &str) -> Answer {
+    pub(crate) fn sign_in(&self, username: &str, password: &str) -> Response {
         self.post("/api/session").json(json!({ "username": username, "password": password })).send()
     }
 
@@ -64,12 +64,12 @@ impl Server {
     }
 
     /// Sends a request without a body, with a token.
-    pub(crate) fn call(&self, token: &str, method: &str, path: &str) -> Answer {
+    pub(crate) fn call(&self, token: &str, method: &str, path: &str) -> Response {
         self.ask(method, path).bearer(token).send()
     }
 
     /// Returns whether a session token is valid.
-    pub(crate) fn opens(&self, token: &str) -> bool {
+    pub(crate) fn is_signed_in(&self, token: &str) -> bool {
         let status = self.call(token, "GET", "/api/me").status;
         assert!(matches!(status, 200 | 401), "{status}");
         status == 200
@@ -116,7 +116,7 @@ fn an_account_works_from_sign_up_to_deletion() {
     assert_eq!(each(&export["events"], "what"), ["edited", "signed_in", "signed_up"]);
 
     assert_eq!(server.delete_account(&token), 204);
-    assert!(!server.opens(&token));
+    assert!(!server.is_signed_in(&token));
     assert_eq!(server.get("/api/users/ada").status, 404);
     assert_eq!(server.sign_in("ada", PASSWORD).status, 401);
     let again = server.sign_up(&json!({ "username": "ada", "password": PASSWORD }));
@@ -140,7 +140,7 @@ fn an_invalid_sign_up_is_refused_with_the_field() {
     ] {
         let mut account = good.clone();
         account[field] = json!(value);
-        server.sign_up(&account).is_about(400, field);
+        server.sign_up(&account).expect_field_error(400, field);
     }
     assert_eq!(server.sign_up(&json!({ "username": "ada" })).status, 400);
     let with_a_role = json!({ "username": "ada", "password": PASSWORD, "role": "admin" });
@@ -154,7 +154,7 @@ fn an_invalid_sign_up_is_refused_with_the_field() {
 fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     let (lodge, server) = Lodge::new().started();
     let account = json!({ "username": "ada", "password": PASSWORD });
-    let ask = server.post("/api/accounts").once("key-1");
+    let ask = server.post("/api/accounts").idempotency_key("key-1");
     let (first, again) = (ask.clone().json(&account).send(), ask.clone().json(&account).send());
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(first.json(), again.json());
@@ -164,7 +164,7 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     let other_password = json!({ "username": "ada", "password": "another in the fog" });
     let lodge_2 = Lodge::new();
     let server_2 = lodge_2.start();
-    server_2.post("/api/accounts").once("key-1").json(&other_password).expect(201);
+    server_2.post("/api/accounts").idempotency_key("key-1").json(&other_password).expect(201);
     assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "it is independent of the password");
     let other = json!({ "username": "grace", "password": PASSWORD });
     ask.json(&other).expect(422);
@@ -175,7 +175,7 @@ fn the_stored_outcome_of_a_sign_up_is_deleted_with_the_account() {
     let (lodge, server) = Lodge::new().started();
     let account = json!({ "username": "ada", "password": PASSWORD, "nickname": "Ada L.",
         "email": "ada@example.org" });
-    let ask = || server.post("/api/accounts").once("key-1").json(&account).send();
+    let ask = || server.post("/api/accounts").idempotency_key("key-1").json(&account).send();
     assert_eq!(ask().status, 201);
     let token = server.token("ada");
     let edit = json!({ "nickname": "Lady Ada", "email": null });
@@ -207,18 +207,18 @@ fn a_session_survives_a_crash_and_can_be_ended_from_another() {
     server.make_account("grace");
     let (one, two, graces) = (server.token("ada"), server.token("ada"), server.token("grace"));
     let server = server.restart_after_kill();
-    assert!(server.opens(&one) && server.opens(&two));
+    assert!(server.is_signed_in(&one) && server.is_signed_in(&two));
 
     let listed = sessions(&server, &one);
     let current: Vec<_> = listed.iter().map(|session| &session["current"]).collect();
     assert_eq!(current, [false, true], "newest first");
     let second = format!("/api/me/sessions/{}", listed[0]["id"].as_str().unwrap());
     assert_eq!(server.call(&graces, "DELETE", &second).status, 404, "not her session");
-    assert!(server.opens(&two));
+    assert!(server.is_signed_in(&two));
     assert_eq!(server.call(&one, "DELETE", &second).status, 204);
-    assert!(server.opens(&one) && !server.opens(&two));
+    assert!(server.is_signed_in(&one) && !server.is_signed_in(&two));
     assert_eq!(server.call(&one, "DELETE", "/api/session").status, 204);
-    assert!(!server.opens(&one) && server.opens(&graces));
+    assert!(!server.is_signed_in(&one) && server.is_signed_in(&graces));
     assert_eq!(server.call(&one, "DELETE", "/api/session").status, 401);
 }
 
@@ -230,9 +230,9 @@ fn signing_out_everywhere_ends_every_session_of_this_account() {
     let tokens: Vec<_> = (0..3).map(|_| server.token("ada")).collect();
     let graces = server.token("grace");
     assert_eq!(server.call(&tokens[1], "DELETE", "/api/me/sessions").status, 204);
-    assert!(tokens.iter().all(|token| !server.opens(token)));
-    assert!(server.opens(&graces));
-    assert!(server.opens(&server.token("ada")));
+    assert!(tokens.iter().all(|token| !server.is_signed_in(token)));
+    assert!(server.is_signed_in(&graces));
+    assert!(server.is_signed_in(&server.token("ada")));
 }
 
 #[test]
@@ -241,15 +241,15 @@ fn a_password_change_ends_the_other_sessions() {
     server.make_account("ada");
     let (mine, other) = (server.token("ada"), server.token("ada"));
     let change = |current: &Value, new: &str| {
-        let wish = json!({ "current": current, "new": new });
-        server.put("/api/me/password").bearer(&mine).json(&wish).send().status
+        let request = json!({ "current": current, "new": new });
+        server.put("/api/me/password").bearer(&mine).json(&request).send().status
     };
     assert_eq!(change(&json!("wrong password"), "another in the fog"), 403);
     assert_eq!(change(&Value::Null, "another in the fog"), 400);
     assert_eq!(change(&json!(PASSWORD), "12345678"), 400);
-    assert!(server.opens(&other));
+    assert!(server.is_signed_in(&other));
     assert_eq!(change(&json!(PASSWORD), "another in the fog"), 204);
-    assert!(server.opens(&mine) && !server.opens(&other));
+    assert!(server.is_signed_in(&mine) && !server.is_signed_in(&other));
     assert_eq!(server.sign_in("ada", PASSWORD).status, 401);
     assert_eq!(server.sign_in("ada", "another in the fog").status, 200);
 }
@@ -259,8 +259,8 @@ fn a_session_alone_cannot_set_a_first_password() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     server.lodge.take_passwords();
     let set = || {
-        let wish = json!({ "new": "another in the fog" });
-        server.put("/api/me/password").bearer(&token).json(&wish).send()
+        let request = json!({ "new": "another in the fog" });
+        server.put("/api/me/password").bearer(&token).json(&request).send()
     };
     server.lodge.age_sessions(601);
     set().expect(403).says("sign in again with your provider");
@@ -273,7 +273,8 @@ fn a_session_alone_cannot_set_a_first_password() {
 #[test]
 fn a_session_alone_cannot_delete_an_account() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
-    let delete = |wish: &Value| server.delete("/api/me").bearer(&token).json(wish).send().status;
+    let delete =
+        |request: &Value| server.delete("/api/me").bearer(&token).json(request).send().status;
     let on_page =
         |form: &str| server.post("/account/delete").browser().session(&token).form(form).send();
     assert_eq!(delete(&json!({})), 400);
@@ -301,8 +302,8 @@ fn failed_reauthentication_is_limited_per_address() {
     let (server, [token]) =
         Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start_with(["ada"]);
     let change = |address: &str, current: &str| {
-        let wish = json!({ "current": current, "new": "another in the fog" });
-        server.put("/api/me/password").bearer(&token).from(address).json(&wish).send().status
+        let request = json!({ "current": current, "new": "another in the fog" });
+        server.put("/api/me/password").bearer(&token).from(address).json(&request).send().status
     };
     for _ in 0..10 {
         assert_eq!(change("192.0.2.1", "a guess"), 403);
@@ -323,7 +324,7 @@ fn ten_failures_from_an_address_lock_it_out_of_the_name() {
         for _ in 0..10 {
             assert_eq!(from("192.0.2.1", name, "a guess").status, 401);
         }
-        let wait = from("192.0.2.1", &name.to_uppercase(), PASSWORD).is_put_off(429);
+        let wait = from("192.0.2.1", &name.to_uppercase(), PASSWORD).expect_retry_after(429);
         assert!((800..=900).contains(&wait), "{wait}");
     }
     assert_eq!(from("192.0.2.2", "ada", PASSWORD).status, 200);
@@ -429,7 +430,7 @@ fn neither_a_password_nor_a_token_is_stored_or_logged() {
         Lodge::new().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true").started();
     let token = server.member("ada");
     assert_eq!(server.sign_in("ada", "a lift in the smoke").status, 401);
-    assert!(server.opens(&token));
+    assert!(server.is_signed_in(&token));
     let log = server.log();
     assert_eq!(server.stop(), Some(0));
     let database = std::fs::read(lodge.data().join("lodge.db")).unwrap();
@@ -444,7 +445,7 @@ fn neither_a_password_nor_a_token_is_stored_or_logged() {
 fn each_app_alone_has_no_trace_of_the_others() {
     let server = Lodge::new().with("LODGE_APPS", "accounts").start();
     server.make_account("ada");
-    assert!(server.opens(&server.token("ada")));
+    assert!(server.is_signed_in(&server.token("ada")));
     server.put("/?short=gg&long=example.org").expect(405);
     server.post("/api/links").json(json!({})).expect(404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();

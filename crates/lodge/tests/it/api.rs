@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server, each, holds};
+use crate::{Lodge, Response, Server, assert_fields, each};
 
-fn create(server: &Server, link: &Value) -> Answer {
+fn create(server: &Server, link: &Value) -> Response {
     server.post("/api/links").json(link).send()
 }
 
@@ -22,7 +22,7 @@ fn creating_a_link_returns_it_with_its_location_and_key() {
     let wanted = json!({ "short": "gg", "short_url": "https://go.example/gg", "redirect": 301,
         "target": "https://example.org/", "state": "live", "expires_at": "2099-01-31T12:00:00Z",
         "max_clicks": 7, "clicks_used": 0, "tags": ["a", "b"] });
-    holds(&link, wanted);
+    assert_fields(&link, wanted);
     assert!(link["manage_key"].as_str().unwrap().starts_with("manage_"));
     let read = server.manage(&link, "GET").send();
     let mut expected = link.clone();
@@ -53,12 +53,12 @@ fn patch_changes_the_given_fields_and_null_removes_them() {
     let changed = patch(json!({ "redirect": 308 }));
     let wanted = json!({ "redirect": 308, "target": "https://example.org/", "tags": ["a"],
         "max_clicks": 5, "version": 2 });
-    holds(&changed, wanted);
+    assert_fields(&changed, wanted);
     assert_eq!(changed.get("manage_key"), None);
     let changed =
         patch(json!({ "expires_at": null, "max_clicks": null, "password": null, "tags": [] }));
     let none = json!({ "expires_at": null, "max_clicks": null, "has_password": false, "tags": [] });
-    holds(&changed, none);
+    assert_fields(&changed, none);
     assert_eq!(patch(json!({}))["target"], "https://example.org/");
     assert_eq!(server.get("/gg").status, 308);
 }

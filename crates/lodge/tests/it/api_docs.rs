@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Answer, Lodge, Server, rides_batches::answered};
+use crate::{Lodge, Response, Server, rides_batches::answered};
 
 /// A `curl` command as the page prints it.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Command {
     }
 
     /// Runs the command with `key` in place of the placeholder. Reads only the head of an endless response.
-    fn run(&self, server: &Server, key: &str) -> Answer {
+    fn run(&self, server: &Server, key: &str) -> Response {
         let mut ask = server.ask(&self.method, self.path(server)).body(self.body.clone());
         for (name, value) in &self.headers {
             ask = ask.header(name, &value.replace("lodge_gate_…", key));

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Ask, Lodge, Server, Wire};
+use crate::{HttpConnection, Lodge, Request, Response, Server};
 
 /// Asserts problem details that name the field and the request, without internals.
-fn is_problem(answer: &Answer, status: u16, field: &str, what: &str) {
+fn is_problem(answer: &Response, status: u16, field: &str, what: &str) {
     assert_eq!(answer.status, status, "{what}: {answer:?}");
     assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{what}");
     let problem = answer.json();
@@ -100,7 +100,7 @@ fn bad_shorts() -> Vec<String> {
     shorts
 }
 
-fn create(server: &Server, link: &Value) -> Answer {
+fn create(server: &Server, link: &Value) -> Response {
     server.post("/api/links").json(link).send()
 }
 
@@ -295,7 +295,7 @@ fn a_malformed_http_request_is_refused_and_the_connection_closed() {
         }
     }
     let head = "X".repeat(300 * 1024);
-    let mut wire = Wire::connect(server.address).unwrap();
+    let mut wire = HttpConnection::connect(server.address).unwrap();
     let _ = wire.write(format!("GET / HTTP/1.1\r\nHost: x\r\nX-Large: {head}\r\n\r\n").as_bytes());
     if let Ok(answer) = wire.read() {
         assert_eq!(answer.status, 431, "{answer:?}");
@@ -395,6 +395,7 @@ fn hostile_queries_and_cookies_are_answered_with_pages() {
 #[test]
 fn a_clients_host_header_is_never_shown_unescaped() {
     let server = Lodge::new().start();
-    let ask = Ask::new(server.address, "GET", "/").header("Host", "\"><script>x</script>").send();
+    let ask =
+        Request::new(server.address, "GET", "/").header("Host", "\"><script>x</script>").send();
     assert!(ask.status == 400 || !ask.text().contains("<script>x"), "{}", ask.text());
 }

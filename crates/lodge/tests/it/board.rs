@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Ask, Lodge, Server, each, eventually_true, holds};
+use crate::{Lodge, Request, Response, Server, assert_fields, each, eventually_true};
 
 /// An installation without the limit on posts.
 pub(crate) fn lodge() -> Lodge {
@@ -22,7 +22,7 @@ impl Server {
     }
 
     /// A request about the board.
-    pub(crate) fn board(&self, token: &str, method: &str, path: &str) -> Ask {
+    pub(crate) fn board(&self, token: &str, method: &str, path: &str) -> Request {
         self.ask(method, &format!("/api/board{path}")).bearer(token)
     }
 
@@ -37,7 +37,7 @@ impl Server {
     }
 
     /// Posts a message to the lobby.
-    pub(crate) fn send_message(&self, token: &str, client_id: &str, body: &str) -> Answer {
+    pub(crate) fn send_message(&self, token: &str, client_id: &str, body: &str) -> Response {
         let message = json!({ "client_id": client_id, "body": body });
         self.board(token, "POST", "/lobby/messages").json(message).send()
     }
@@ -63,7 +63,7 @@ fn a_message_is_stored_once_under_its_client_id() {
 
     let again = server.send_message(&ada, "one", "Fresh\nsnow!");
     assert_eq!((again.status, again.json()), (200, event.clone()));
-    server.send_message(&ada, "one", "Ice").is_about(422, "client_id");
+    server.send_message(&ada, "one", "Ice").expect_field_error(422, "client_id");
     // Client ids are scoped to the author.
     server.posted(&bob, "one", "Ice");
     assert_eq!(bodies(&server.read_board(&ada, "/lobby/messages")), ["Fresh\nsnow!", "Ice"]);
@@ -87,7 +87,7 @@ fn an_invalid_message_is_refused_with_the_field() {
         (json!({ "client_id": "a" }), "body"),
         (json!({ "client_id": "a", "body": "a", "boddy": "b" }), "body"),
     ] {
-        send(&message).is_about(400, field);
+        send(&message).expect_field_error(400, field);
     }
     let answers_nothing = json!({ "client_id": "a", "body": "a", "reply_to": "7:1" });
     assert_eq!(send(&answers_nothing).status, 404);
@@ -221,7 +221,7 @@ fn hidden_and_deleted_text_is_never_sent_to_members() {
     let events = server.read_board(&bob, "/lobby/events");
     assert_eq!(events["events"].as_array().unwrap().len(), 5, "placeholders stay: {events}");
     assert_eq!(events["events"][0]["visibility"], "hidden");
-    holds(&events["events"][1], json!({ "visibility": "deleted", "body": null }));
+    assert_fields(&events["events"][1], json!({ "visibility": "deleted", "body": null }));
     let path = format!("/lobby/messages/{hidden}");
     assert_eq!(server.read_board(&meg, &path)["body"], "secret three");
     assert_eq!(server.board_status(&meg, "DELETE", &hide), 200);
@@ -278,7 +278,7 @@ fn only_staff_create_channels_and_slow_mode_limits_members() {
     assert_eq!(slow(&meg, &json!({ "slow_mode_s": 99_999 })), 400);
     assert_eq!(slow(&meg, &json!({ "slow_mode_s": 60 })), 200);
     server.posted(&ada, "a", "one");
-    server.send_message(&ada, "b", "two").is_put_off(429);
+    server.send_message(&ada, "b", "two").expect_retry_after(429);
     assert_eq!(server.send_message(&ada, "a", "one").status, 200, "a repeat is not a new message");
     server.posted(&meg, "a", "one");
     server.posted(&meg, "b", "two");
@@ -297,7 +297,7 @@ fn posts_are_limited_per_minute_and_bots_get_ten_times_the_limit() {
             .count()
     };
     assert_eq!(sent(&ada), 2);
-    server.send_message(&ada, "z", "x").is_put_off(429);
+    server.send_message(&ada, "z", "x").expect_retry_after(429);
     assert_eq!(sent(&bob), 2, "each member has a separate limit");
     assert!((20..22).contains(&sent(&bot)));
 }
@@ -335,7 +335,7 @@ fn a_banned_member_cannot_read_or_write_the_board() {
         assert_eq!(server.board_status(&bob, "GET", path), 403, "{path}");
     }
     assert_eq!(server.send_message(&bob, "b", "hello").status, 403);
-    assert!(server.opens(&bob), "a ban from the board does not affect the account");
+    assert!(server.is_signed_in(&bob), "a ban from the board does not affect the account");
     assert_eq!(server.board_status(&meg, "DELETE", "/-/bans/bob"), 204);
     assert_eq!(server.send_message(&bob, "b", "hello").status, 201);
 }
@@ -399,9 +399,13 @@ fn the_board_brings_accounts() {
 fn a_refusal_says_what_would_be_accepted() {
     let (server, [ada]) = lodge().start_with(["ada"]);
     for path in ["/lobby/messages?before=zz", "/lobby/events?before=zz"] {
-        server.board(&ada, "GET", path).send().is_about(400, "before");
+        server.board(&ada, "GET", path).send().expect_field_error(400, "before");
     }
-    server.ask("GET", "/board/lobby?before=zz").session(&ada).send().is_about(400, "before");
+    server
+        .ask("GET", "/board/lobby?before=zz")
+        .session(&ada)
+        .send()
+        .expect_field_error(400, "before");
     for asked in
         [server.ask("GET", "/api/board"), server.ask("GET", "/api/board").bearer("nothing")]
     {

@@ -8,7 +8,7 @@ use std::{
 
 use lodge_testbed::by_depth;
 
-use crate::{DEADLINE, Lodge, Ran, eventually_true};
+use crate::{CommandOutput, DEADLINE, Lodge, eventually_true};
 
 const USERS: u64 = 24;
 
@@ -24,7 +24,7 @@ fn lodge() -> Lodge {
 }
 
 /// Runs `lodge load board`, with its connections cut at random. Returns its output.
-fn load(lodge: &Lodge, at: SocketAddr, cut: &str, messages: u64) -> Ran {
+fn load(lodge: &Lodge, at: SocketAddr, cut: &str, messages: u64) -> CommandOutput {
     let (url, users, messages) = (format!("http://{at}"), USERS.to_string(), messages.to_string());
     let tokens = lodge.file("tokens").display().to_string();
     let arguments = ["load", "board", "--url", &url, "--users", &users, "--messages", &messages];
@@ -38,7 +38,7 @@ fn stored(lodge: &Lodge) -> u64 {
 }
 
 /// Kills and restarts the server `kills` times during a load run.
-fn through_kills(lodge: &Lodge, kills: u64) -> Ran {
+fn through_kills(lodge: &Lodge, kills: u64) -> CommandOutput {
     let server = lodge.start();
     let address = server.address;
     let (server, ran) = thread::scope(|scope| {

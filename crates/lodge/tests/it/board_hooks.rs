@@ -11,22 +11,24 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lodge_domain::board::HookSecret;
 use serde_json::{Value, json};
 
-use crate::{Answer, DEADLINE, Lodge, Server, board::lodge, eventually, eventually_true, holds};
+use crate::{
+    DEADLINE, Lodge, Response, Server, assert_fields, board::lodge, eventually, eventually_true,
+};
 
 /// A webhook receiver on this machine.
-struct Told {
+struct HookReceiver {
     url: String,
-    arrived: Receiver<Arrived>,
+    arrived: Receiver<Delivery>,
 }
 
 /// A delivery, and the connection for its response.
-struct Arrived {
+struct Delivery {
     head: Vec<String>,
     body: Vec<u8>,
     stream: TcpStream,
 }
 
-impl Told {
+impl HookReceiver {
     fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
@@ -43,7 +45,7 @@ impl Told {
         Self { url, arrived }
     }
 
-    fn next(&self) -> Arrived {
+    fn next(&self) -> Delivery {
         self.arrived.recv_timeout(DEADLINE).expect("no delivery in time")
     }
 
@@ -60,7 +62,7 @@ impl Told {
     }
 }
 
-fn read(stream: TcpStream) -> Option<Arrived> {
+fn read(stream: TcpStream) -> Option<Delivery> {
     let mut reader = BufReader::new(stream);
     let mut head = Vec::new();
     loop {
@@ -74,10 +76,10 @@ fn read(stream: TcpStream) -> Option<Arrived> {
     let length = head.iter().find_map(|line| line.strip_prefix("content-length: "))?;
     let mut body = vec![0; length.parse().ok()?];
     reader.read_exact(&mut body).ok()?;
-    Some(Arrived { head, body, stream: reader.into_inner() })
+    Some(Delivery { head, body, stream: reader.into_inner() })
 }
 
-impl Arrived {
+impl Delivery {
     fn header(&self, name: &str) -> &str {
         let value = self.head.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         value.expect(name)
@@ -106,7 +108,7 @@ fn admin(lodge: &Lodge, server: &Server) -> String {
     token
 }
 
-fn add(server: &Server, token: &str, url: &str) -> Answer {
+fn add(server: &Server, token: &str, url: &str) -> Response {
     server.board(token, "POST", "/-/hooks").json(json!({ "channel": "lobby", "url": url })).send()
 }
 
@@ -118,7 +120,7 @@ fn hooks(server: &Server, token: &str) -> Vec<Value> {
 #[test]
 fn a_receiver_gets_signed_events_in_order_from_now_on() {
     let (lodge, server) = lodge_with_hooks().started();
-    let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
+    let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), HookReceiver::new());
     server.posted(&ada, "before", "not delivered");
     let added = add(&server, &root, &told.url).expect(201);
     let secret = added.json()["secret"].as_str().unwrap().to_owned();
@@ -159,7 +161,7 @@ fn a_receiver_gets_signed_events_in_order_from_now_on() {
 #[test]
 fn deliveries_in_flight_are_repeated_after_a_crash_and_none_is_lost() {
     let (lodge, server) = lodge_with_hooks().started();
-    let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
+    let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), HookReceiver::new());
     assert_eq!(add(&server, &root, &told.url).status, 201);
     let ids: Vec<_> = ["a", "b", "c"].iter().map(|id| server.posted(&ada, id, id)).collect();
     let event =
@@ -188,7 +190,7 @@ fn deliveries_in_flight_are_repeated_after_a_crash_and_none_is_lost() {
 #[test]
 fn a_message_hidden_before_its_delivery_is_sent_without_text() {
     let (lodge, server) = lodge_with_hooks().started();
-    let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
+    let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), HookReceiver::new());
     assert_eq!(add(&server, &root, &told.url).status, 201);
     server.posted(&ada, "a", "fine");
     let fine = told.next();
@@ -208,7 +210,7 @@ fn a_message_hidden_before_its_delivery_is_sent_without_text() {
 fn a_failing_receiver_is_retried_and_one_that_answers_410_is_disabled() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root) = (server.member("ada"), admin(&lodge, &server));
-    let (fails, is_gone) = (Told::new(), Told::new());
+    let (fails, is_gone) = (HookReceiver::new(), HookReceiver::new());
     for told in [&fails, &is_gone] {
         assert_eq!(add(&server, &root, &told.url).status, 201);
     }
@@ -220,7 +222,7 @@ fn a_failing_receiver_is_retried_and_one_that_answers_410_is_disabled() {
         hooks.iter().all(|hook| hook.get("why").is_some()).then_some(hooks)
     });
     let why = "the receiver answered 500 Internal Server Error";
-    holds(&failing, json!({ "failures": 1, "why": why }));
+    assert_fields(&failing, json!({ "failures": 1, "why": why }));
     assert!(failing["next_try"].as_str() > failing["failing_since"].as_str(), "{failing}");
     assert!(disabled["disabled_at"].is_string(), "{disabled}");
     let listed = lodge.admin(&["hook", "list"]);
@@ -255,7 +257,7 @@ fn only_admins_manage_hooks() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let bot = lodge.admin(&["bot", "create", "Weather"]).trim().to_owned();
-    let (root, told) = (admin(&lodge, &server), Told::new());
+    let (root, told) = (admin(&lodge, &server), HookReceiver::new());
     for token in [&ada, &meg, &bot] {
         assert_eq!(add(&server, token, &told.url).status, 403);
         server.board(token, "GET", "/-/hooks").expect(403);
@@ -281,7 +283,7 @@ fn only_admins_manage_hooks() {
     for status in [204, 404] {
         assert_eq!(server.board_status(&root, "DELETE", "/-/hooks/1"), status);
     }
-    let another = Told::new();
+    let another = HookReceiver::new();
     lodge.admin(&["hook", "add", "lobby", &another.url]);
     server.posted(&ada, "b", "two");
     assert_eq!(another.take()[2], "two");

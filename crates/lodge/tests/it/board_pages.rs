@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server, between, board::lodge, each, eventually_true};
+use crate::{Lodge, Response, Server, between, board::lodge, each, eventually_true};
 
 /// The size limits of a page with its assets, and of one live message.
 const PAGE_BYTES_MAX: usize = 60_000;
@@ -12,7 +12,7 @@ fn shown(server: &Server, token: &str, path: &str) -> String {
     server.on_page(token, "GET", path).expect(200).text()
 }
 
-fn send(server: &Server, token: &str, path: &str, form: &[(&str, &str)]) -> Answer {
+fn send(server: &Server, token: &str, path: &str, form: &[(&str, &str)]) -> Response {
     let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     server.on_page(token, "POST", path).form(&form).send()
 }
@@ -56,7 +56,7 @@ fn a_form_sent_twice_posts_one_message() {
     let (first, again) = (program("client_id=x&body=a"), program("client_id=x&body=a"));
     assert_eq!((first.status, again.status), (201, 200));
     assert_eq!(first.json(), again.json());
-    program("client_id=y&body=").is_about(400, "body");
+    program("client_id=y&body=").expect_field_error(400, "body");
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn hidden_and_deleted_text_is_on_no_page_of_a_member() {
     let hidden = server.posted(&ada, "one", "a secret word");
     let deleted = server.posted(&ada, "two", "a secret deed");
     let answers = |id: &str, client_id: &str| {
-        let wish = json!({ "client_id": client_id, "body": "indeed", "reply_to": id });
-        let answer = server.board(&bob, "POST", "/lobby/messages").json(&wish).send();
+        let action = json!({ "client_id": client_id, "body": "indeed", "reply_to": id });
+        let answer = server.board(&bob, "POST", "/lobby/messages").json(&action).send();
         answer.json()["id"].as_str().unwrap().to_owned()
     };
     let (to_hidden, to_deleted) = (answers(&hidden, "one"), answers(&deleted, "two"));

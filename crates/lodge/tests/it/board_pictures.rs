@@ -6,26 +6,26 @@ use lodge_contract::pictures::files;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Ask, Lodge, Server,
+    Lodge, Request, Response, Server,
     board::lodge,
     eventually_true,
     pictures::{age, files_in},
 };
 
 /// Sets a form with text fields and one file.
-fn form(ask: Ask, texts: &[(&str, &str)], file: &[u8]) -> Ask {
+fn form(ask: Request, texts: &[(&str, &str)], file: &[u8]) -> Request {
     let texts = texts.iter().map(|(name, text)| (*name, None, text.as_bytes()));
     ask.parts(&texts.chain([("picture", Some("f"), file)]).collect::<Vec<_>>())
 }
 
 /// A request that posts a message with a picture to the lobby.
-fn letter(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Ask {
+fn letter(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Request {
     let texts = [("client_id", client_id), ("body", body)];
     form(server.board(token, "POST", "/lobby/messages"), &texts, file)
 }
 
 /// Posts a message with a picture.
-fn send(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Answer {
+fn send(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Response {
     letter(server, token, client_id, body, file).send()
 }
 
@@ -101,7 +101,7 @@ fn the_picture_of_a_repeated_message_is_neither_decoded_nor_stored_again() {
         let again = send(&server, &ada, "one", "Look!", upload);
         assert_eq!((again.status, again.json()), (200, event.clone()));
     }
-    send(&server, &ada, "one", "Look there!", &file).is_about(422, "client_id");
+    send(&server, &ada, "one", "Look there!", &file).expect_field_error(422, "client_id");
     assert_eq!(kept(&lodge).len(), 2);
     let server = server.restart_after_kill();
     assert_eq!(statuses(&server, &ada, &places(&event)), [200; 2], "also after a crash");
@@ -138,7 +138,7 @@ fn a_refused_picture_leaves_no_files() {
     assert_eq!(refused(&ada, &"a".repeat(40_000), b"<svg/>"), of(400, "form"));
     form(server.board(&ada, "POST", "/lobby/messages"), &[("other", "x")], &good)
         .send()
-        .is_about(400, "form");
+        .expect_field_error(400, "form");
     let plain = server.board(&ada, "POST", "/lobby/messages").header("Content-Type", "text/plain");
     plain.body("a").expect(415);
     let answers = [("client_id", "one"), ("reply_to", "7:1")];
@@ -174,7 +174,7 @@ fn pictures_are_limited_per_address_and_text_is_not() {
     assert_eq!(send("long", &long).status, 201);
     assert_eq!(send("short", &files::one_pixel()).status, 201);
     for file in [long, files::one_pixel()] {
-        send("many", &file).is_put_off(429);
+        send("many", &file).expect_retry_after(429);
     }
     for number in 0..5 {
         assert_eq!(send(&number.to_string(), b"").status, 201, "a form without a picture");

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server, Wire, board::lodge, each, eventually_true, holds};
+use crate::{
+    HttpConnection, Lodge, Response, Server, assert_fields, board::lodge, each, eventually_true,
+};
 
 /// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Told {
+struct StreamEvent {
     id: Option<String>,
     name: String,
     data: Value,
@@ -16,13 +18,13 @@ struct Told {
 
 /// An open stream.
 struct Stream {
-    wire: Wire,
+    wire: HttpConnection,
     rest: String,
-    told: VecDeque<Told>,
+    told: VecDeque<StreamEvent>,
     has_ended: bool,
 }
 
-fn open(server: &Server, token: &str, query: &str, last: Option<&str>) -> (Stream, Answer) {
+fn open(server: &Server, token: &str, query: &str, last: Option<&str>) -> (Stream, Response) {
     let path = format!("/lobby/stream{query}");
     let mut request = server.board(token, "GET", &path);
     if let Some(last) = last {
@@ -41,7 +43,7 @@ fn listen(server: &Server, token: &str, query: &str, last: Option<&str>) -> Stre
 
 impl Stream {
     /// Returns the next event except heartbeats; `None` at the end.
-    fn next(&mut self) -> Option<Told> {
+    fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(told) = self.told.pop_front() {
                 return Some(told);
@@ -63,7 +65,7 @@ impl Stream {
     }
 
     /// Returns the next event with an id.
-    fn event(&mut self) -> Told {
+    fn event(&mut self) -> StreamEvent {
         self.until(|told| told.id.is_some())
     }
 
@@ -72,7 +74,7 @@ impl Stream {
         self.until(|told| told.name == name).data
     }
 
-    fn until(&mut self, wanted: impl Fn(&Told) -> bool) -> Told {
+    fn until(&mut self, wanted: impl Fn(&StreamEvent) -> bool) -> StreamEvent {
         loop {
             let told = self.next().expect("the stream has ended");
             if wanted(&told) {
@@ -82,8 +84,8 @@ impl Stream {
     }
 }
 
-fn parsed(block: &str) -> Option<Told> {
-    let mut told = Told::default();
+fn parsed(block: &str) -> Option<StreamEvent> {
+    let mut told = StreamEvent::default();
     let mut has_data = false;
     for line in block.lines() {
         let (field, value) = line.split_once(": ").unwrap();
@@ -160,7 +162,7 @@ fn an_open_stream_gets_edits_and_hidden_text_is_not_replayed() {
     assert_eq!(stream.event().data["body"], "secret too");
     server.board(&meg, "PUT", &format!("{path}/hidden")).expect(200);
     let told = stream.event().data;
-    holds(&told, json!({ "kind": "hide", "target": id, "hidden": true }));
+    assert_fields(&told, json!({ "kind": "hide", "target": id, "hidden": true }));
     let mut again = listen(&server, &ada, "?after=", None);
     let told: Vec<_> = (0..3).map(|_| again.event().data).collect();
     assert!(!format!("{told:?}").contains("secret"), "{told:?}");
@@ -236,7 +238,7 @@ fn two_streams_of_a_member_count_as_one_present_member() {
 fn the_streams_of_a_member_are_limited() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let streams: Vec<_> = (0..20).map(|_| listen(&server, &ada, "", None)).collect();
-    open(&server, &ada, "", None).1.is_put_off(429);
+    open(&server, &ada, "", None).1.expect_retry_after(429);
     let _other = listen(&server, &bob, "", None);
     drop(streams);
     eventually_true("the streams are closed", || open(&server, &ada, "", None).1.status == 200);
@@ -246,7 +248,7 @@ fn the_streams_of_a_member_are_limited() {
 fn streams_use_at_most_half_of_the_connections() {
     let (server, [ada]) = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "20").start_with(["ada"]);
     let streams: Vec<_> = (0..10).map(|_| listen(&server, &ada, "", None)).collect();
-    open(&server, &ada, "", None).1.is_put_off(503);
+    open(&server, &ada, "", None).1.expect_retry_after(503);
     server.posted(&ada, "a", "hello");
     for mut stream in streams {
         assert_eq!(stream.event().data["body"], "hello");

@@ -89,9 +89,9 @@ fn a_check_reports_why_the_accounts_tier_refuses_a_web_process() {
 
 #[test]
 fn a_check_reports_certificates_that_do_not_match() {
-    let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
+    let ((_folder, ours), (_other_folder, other)) = (authority(), authority());
     let (tiers, _accounts, _web) = Tiers::new().and(&tls(&ours)).start();
-    let theirs = tls(&strangers);
+    let theirs = tls(&other);
     is_bad(
         &with(tiers.another_web(), &theirs[1..2]),
         &["accounts.servers", "invalid peer certificate"],

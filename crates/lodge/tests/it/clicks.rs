@@ -10,7 +10,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::{Ask, Lodge, Wire, eventually_true};
+use crate::{HttpConnection, Lodge, Request, eventually_true};
 
 const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148";
 const DESKTOP: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/130.0 Safari/537.36";
@@ -91,8 +91,8 @@ fn at_most_a_second_of_clicks_is_lost_by_a_crash() {
 }
 
 fn visit(address: SocketAddr, device: &str, referrer: &str, count: u64) {
-    let mut wire = Wire::connect(address).unwrap();
-    let mut ask = Ask::new(address, "GET", "/gg").header("User-Agent", device);
+    let mut wire = HttpConnection::connect(address).unwrap();
+    let mut ask = Request::new(address, "GET", "/gg").header("User-Agent", device);
     if !referrer.is_empty() {
         ask = ask.header("Referer", referrer);
     }
@@ -102,8 +102,8 @@ fn visit(address: SocketAddr, device: &str, referrer: &str, count: u64) {
 }
 
 fn follow_until_it_stops(address: SocketAddr, served: &AtomicU64) {
-    let ask = Ask::new(address, "GET", "/gg");
-    let Ok(mut wire) = Wire::connect(address) else { return };
+    let ask = Request::new(address, "GET", "/gg");
+    let Ok(mut wire) = HttpConnection::connect(address) else { return };
     while ask.on(&mut wire).is_ok_and(|answer| answer.status == 307) {
         served.fetch_add(1, Ordering::Relaxed);
     }

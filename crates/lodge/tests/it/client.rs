@@ -20,7 +20,7 @@ const ASKED_SHOWN: usize = 1_000;
 
 /// A request under construction.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     address: SocketAddr,
     method: String,
     path: String,
@@ -30,7 +30,7 @@ pub(crate) struct Ask {
 
 /// A complete response.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     /// The beginning of the request.
     asked: String,
     /// Status code.
@@ -42,11 +42,11 @@ pub(crate) struct Answer {
 }
 
 /// A connection.
-pub(crate) struct Wire {
+pub(crate) struct HttpConnection {
     reader: BufReader<TcpStream>,
 }
 
-impl Ask {
+impl Request {
     /// A request with only a `Host` header, and without a body.
     pub(crate) fn new(address: SocketAddr, method: &str, path: &str) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Ask {
     }
 
     /// Adds an `Idempotency-Key`.
-    pub(crate) fn once(self, key: &str) -> Self {
+    pub(crate) fn idempotency_key(self, key: &str) -> Self {
         self.header("Idempotency-Key", key)
     }
 
@@ -140,34 +140,34 @@ impl Ask {
     }
 
     /// Sends the request on a new connection.
-    pub(crate) fn send(&self) -> Answer {
+    pub(crate) fn send(&self) -> Response {
         self.try_send().unwrap_or_else(|error| panic!("{} {}: {error}", self.method, self.path))
     }
 
     /// Like [`Self::send`], for a server that may be down.
-    pub(crate) fn try_send(&self) -> io::Result<Answer> {
-        self.on(&mut Wire::connect(self.address)?)
+    pub(crate) fn try_send(&self) -> io::Result<Response> {
+        self.on(&mut HttpConnection::connect(self.address)?)
     }
 
     /// Sends the request and asserts the status of the response.
     #[track_caller]
-    pub(crate) fn expect(&self, status: u16) -> Answer {
+    pub(crate) fn expect(&self, status: u16) -> Response {
         self.send().expect(status)
     }
 
     /// Sends the request on a new connection. Returns the connection and the head of the response.
-    pub(crate) fn begin(&self) -> (Wire, Answer) {
-        let mut wire = Wire::connect(self.address).unwrap();
+    pub(crate) fn begin(&self) -> (HttpConnection, Response) {
+        let mut wire = HttpConnection::connect(self.address).unwrap();
         wire.write(&self.bytes()).unwrap();
         let head = wire.read_head().unwrap();
         (wire, head)
     }
 
     /// Sends the request on `count` connections at the same time, after all of them are open.
-    pub(crate) fn at_once(&self, count: usize) -> Vec<Answer> {
+    pub(crate) fn at_once(&self, count: usize) -> Vec<Response> {
         let start = Barrier::new(count);
         let send = || {
-            let mut wire = Wire::connect(self.address).unwrap();
+            let mut wire = HttpConnection::connect(self.address).unwrap();
             start.wait();
             self.on(&mut wire).unwrap()
         };
@@ -178,16 +178,16 @@ impl Ask {
     }
 
     /// Sends the request on an open connection.
-    pub(crate) fn on(&self, wire: &mut Wire) -> io::Result<Answer> {
+    pub(crate) fn on(&self, wire: &mut HttpConnection) -> io::Result<Response> {
         let bytes = self.bytes();
         wire.write(&bytes)?;
         let answer = if self.method == "HEAD" { wire.read_head() } else { wire.read() }?;
         let asked = String::from_utf8_lossy(&bytes[..bytes.len().min(ASKED_SHOWN)]).into_owned();
-        Ok(Answer { asked, ..answer })
+        Ok(Response { asked, ..answer })
     }
 }
 
-impl Answer {
+impl Response {
     /// Asserts the status.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
@@ -204,7 +204,7 @@ impl Answer {
 
     /// Asserts the status and a `Retry-After`. Returns its seconds.
     #[track_caller]
-    pub(crate) fn is_put_off(&self, status: u16) -> u64 {
+    pub(crate) fn expect_retry_after(&self, status: u16) -> u64 {
         let seconds = self.header("retry-after").and_then(|seconds| seconds.parse().ok());
         assert_eq!((self.status, seconds.is_some()), (status, true), "{self:?}");
         seconds.unwrap()
@@ -212,7 +212,7 @@ impl Answer {
 
     /// Asserts the status and the invalid field of the problem details.
     #[track_caller]
-    pub(crate) fn is_about(&self, status: u16, field: &str) {
+    pub(crate) fn expect_field_error(&self, status: u16, field: &str) {
         let named = self.json()["field"].clone();
         assert_eq!((self.status, named.as_str()), (status, Some(field)), "{self:?}");
     }
@@ -259,13 +259,13 @@ pub(crate) fn each(list: &Value, name: &str) -> Vec<Value> {
 
 /// Asserts that a JSON object has these fields; it may have more.
 #[track_caller]
-pub(crate) fn holds(found: &Value, wanted: impl Borrow<Value>) {
+pub(crate) fn assert_fields(found: &Value, wanted: impl Borrow<Value>) {
     for (name, value) in wanted.borrow().as_object().unwrap() {
         assert_eq!(&found[name], value, "{name} of {found}");
     }
 }
 
-impl Wire {
+impl HttpConnection {
     /// Connects, with timeouts set.
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
@@ -290,7 +290,7 @@ impl Wire {
     }
 
     /// Reads a response.
-    pub(crate) fn read(&mut self) -> io::Result<Answer> {
+    pub(crate) fn read(&mut self) -> io::Result<Response> {
         let mut answer = self.read_head()?;
         if answer.status < 200 || matches!(answer.status, 204 | 304) {
             return Ok(answer);
@@ -306,7 +306,7 @@ impl Wire {
     }
 
     /// Reads the head of a response.
-    pub(crate) fn read_head(&mut self) -> io::Result<Answer> {
+    pub(crate) fn read_head(&mut self) -> io::Result<Response> {
         let first = self.read_line()?;
         let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or_else(|| io::Error::other(format!("no status in {first:?}")))?;
@@ -316,7 +316,7 @@ impl Wire {
             let Some((name, value)) = line.split_once(':') else { break };
             headers.push((name.to_lowercase(), value.trim().to_owned()));
         }
-        Ok(Answer { asked: String::new(), status, headers, body: Vec::new() })
+        Ok(Response { asked: String::new(), status, headers, body: Vec::new() })
     }
 
     /// Reads until the server closes the connection.

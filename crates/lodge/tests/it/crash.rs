@@ -12,7 +12,7 @@ use std::{
 use lodge_testbed::by_depth;
 use rustix::process::Signal;
 
-use crate::{Ask, Lodge, Server, Wire};
+use crate::{HttpConnection, Lodge, Request, Server};
 
 const WRITERS: usize = 100;
 const READERS: usize = 4;
@@ -59,7 +59,7 @@ fn no_acknowledged_link_is_lost_by_kills_under_a_hundred_writers() {
 /// acknowledgement brings `left` to 0 kills the server.
 fn write_until_it_dies(server: &Server, name: &str, left: &AtomicUsize) -> Vec<Acknowledged> {
     let mut acknowledged = Vec::new();
-    let Ok(mut wire) = Wire::connect(server.address) else { return acknowledged };
+    let Ok(mut wire) = HttpConnection::connect(server.address) else { return acknowledged };
     for number in 0.. {
         let (short, target) =
             (format!("w-{name}-{number}"), format!("https://example.org/{name}/{number}"));
@@ -75,8 +75,11 @@ fn write_until_it_dies(server: &Server, name: &str, left: &AtomicUsize) -> Vec<A
 }
 
 fn read_back(address: SocketAddr, links: &[Acknowledged]) {
-    let mut wire = Wire::connect(address).unwrap();
+    let mut wire = HttpConnection::connect(address).unwrap();
     for (short, target) in links {
-        Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap().leads_to(307, target);
+        Request::new(address, "GET", &format!("/{short}"))
+            .on(&mut wire)
+            .unwrap()
+            .leads_to(307, target);
     }
 }

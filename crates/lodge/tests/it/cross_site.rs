@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::{Ask, Lodge};
+use crate::{Lodge, Request};
 
 #[test]
 fn cross_site_writes_are_refused_and_nothing_is_stored() {
     let server = Lodge::new().start();
     let link = json!({ "target": "example.org" });
-    let requests: [Ask; 6] = [
+    let requests: [Request; 6] = [
         server.put("/?short=gg&long=example.org"),
         server.post("/api/links").json(&link),
         server.post("/api/bulk/links").json(json!({ "links": [link] })),

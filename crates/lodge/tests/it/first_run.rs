@@ -1,6 +1,6 @@
 //! The first five minutes: a link and its redirect, before and after a crash.
 
-use lodge_web::Front;
+use lodge_web::HttpService;
 
 use crate::Lodge;
 
@@ -21,7 +21,7 @@ fn the_first_link_redirects_and_still_does_after_kill_9() {
 #[test]
 fn the_public_routes_are_exactly_the_listed_ones() {
     let mut routes: Vec<_> =
-        Front::routes().iter().map(|(method, path)| format!("{method} {path}")).collect();
+        HttpService::routes().iter().map(|(method, path)| format!("{method} {path}")).collect();
     let meant = ROUTES.iter().flat_map(|(path, methods)| {
         methods.split(' ').map(move |method| format!("{method} {path}"))
     });

@@ -12,16 +12,18 @@ use serde_json::json;
 use url::Url;
 
 use crate::{
-    Answer, Lodge, Server,
-    provider::{Browser, OpenIdProvider, journey, parameter, with_parameter, with_providers},
+    Lodge, Response, Server,
+    provider::{
+        Browser, OpenIdProvider, authorization_state, parameter, with_parameter, with_providers,
+    },
     tiers::Tiers,
 };
 
 /// Opens the callback, which must be refused and leave no session, no sign-up ticket and no authorization
 /// state. Returns the response.
-fn assert_refused(server: &Server, mut browser: Browser, back: &Url, what: &str) -> Answer {
+fn assert_refused(server: &Server, mut browser: Browser, back: &Url, what: &str) -> Response {
     let answer = browser.get(back).expect(403);
-    for cookie in ["lodge_session", "lodge_newcomer", "lodge_provider"] {
+    for cookie in ["lodge_session", "lodge_sign_up", "lodge_provider"] {
         assert_eq!(browser.cookie(server, cookie), None, "{what}");
     }
     answer
@@ -52,8 +54,8 @@ fn a_callback_that_does_not_match_the_request_is_refused() {
         assert_refused(&server, browser, &back, flow);
     };
     let (said, mac) = flow.rsplit_once('.').unwrap();
-    let (journey, expires_at) = journey(&flow);
-    let longer = URL_SAFE_NO_PAD.encode(json!([journey, expires_at + 1]).to_string());
+    let (authorization_state, expires_at) = authorization_state(&flow);
+    let longer = URL_SAFE_NO_PAD.encode(json!([authorization_state, expires_at + 1]).to_string());
     changed("x");
     changed(&format!("a{flow}"));
     changed(&format!("{longer}.{mac}"));
@@ -173,7 +175,7 @@ fn assert_unavailable(server: &Server, path: &str, within: Duration) {
     let began = Instant::now();
     let answer = server.get(path);
     let took = began.elapsed();
-    answer.is_put_off(503);
+    answer.expect_retry_after(503);
     assert!(took < within, "{path}: {took:?}");
 }
 
@@ -240,6 +242,6 @@ fn a_provider_that_fails_during_a_sign_in_is_answered_with_503() {
     let mut browser = Browser::default();
     let back = browser.there_and_back(&server, "open", "ada");
     drop(provider);
-    browser.get(&back).is_put_off(503);
+    browser.get(&back).expect_retry_after(503);
     assert!(browser.cookie(&server, "lodge_session").is_none());
 }

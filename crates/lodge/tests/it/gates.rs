@@ -2,13 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server};
+use crate::{Lodge, Response, Server};
 
 const DAY: &str = "/skiers/3/seasons/2025/days/1/skiers/7";
 const ELSEWHERE: &str = "/skiers/4/seasons/2025/days/1/skiers/7";
 
-fn send(server: &Server, path: &str, key: Option<&str>, id: &str, lift: u32) -> Answer {
-    server.post(path).once(id).bearer_if(key).json(json!({ "time": 1, "liftID": lift })).send()
+fn send(server: &Server, path: &str, key: Option<&str>, id: &str, lift: u32) -> Response {
+    server
+        .post(path)
+        .idempotency_key(id)
+        .bearer_if(key)
+        .json(json!({ "time": 1, "liftID": lift }))
+        .send()
 }
 
 fn batch(server: &Server, key: &str, lines: &[Value]) -> (u16, Vec<u64>) {

@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server, each};
+use crate::{Lodge, Response, Server, each};
 
 /// An installation with a fixed public URL, so that responses are the same before and after a restart.
 fn lodge() -> Lodge {
     Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example")
 }
 
-fn post(server: &Server, key: &str, link: &Value) -> Answer {
-    server.post("/api/links").once(key).json(link).send()
+fn post(server: &Server, key: &str, link: &Value) -> Response {
+    server.post("/api/links").idempotency_key(key).json(link).send()
 }
 
-fn is_replayed(answer: &Answer) -> bool {
+fn is_replayed(answer: &Response) -> bool {
     answer.header("idempotency-replayed") == Some("true")
 }
 
-fn same(first: &Answer, second: &Answer) {
+fn same(first: &Response, second: &Response) {
     assert_eq!((first.status, first.text()), (second.status, second.text()));
     assert_eq!(first.location(), second.location());
     assert!(!is_replayed(first) && is_replayed(second), "{first:?} {second:?}");
@@ -42,13 +42,13 @@ fn a_repeated_creation_is_answered_as_the_first_time_also_after_kill_9() {
 #[test]
 fn a_repeated_put_is_answered_as_the_first_time() {
     let server = lodge().start();
-    let put = |key: &str| server.put("/?short=gg&long=example.org").once(key).send();
+    let put = |key: &str| server.put("/?short=gg&long=example.org").idempotency_key(key).send();
     let first = put("k").expect(201);
     same(&first, &put("k"));
     let second = put("another");
     assert_eq!(second.status, 200, "with another key: the link exists");
     same(&second, &put("another"));
-    server.put("/?short=gg&long=example.com").once("k").expect(422);
+    server.put("/?short=gg&long=example.com").idempotency_key("k").expect(422);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_repeated_change_or_deletion_is_answered_as_the_first_time() {
     let server = lodge().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let edit = |server: &Server, once: &str, change: &Value| {
-        server.manage(&link, "PATCH").once(once).json(change).send()
+        server.manage(&link, "PATCH").idempotency_key(once).json(change).send()
     };
     let change = json!({ "target": "example.com" });
     let changed = edit(&server, "p", &change);
@@ -69,7 +69,7 @@ fn a_repeated_change_or_deletion_is_answered_as_the_first_time() {
     let renewed = edit(&server, "n", &renew);
     same(&renewed, &edit(&server, "n", &renew));
     let renewed = renewed.json();
-    let delete = |server: &Server| server.manage(&renewed, "DELETE").once("d").send();
+    let delete = |server: &Server| server.manage(&renewed, "DELETE").idempotency_key("d").send();
     let deleted = delete(&server).expect(204);
     same(&deleted, &delete(&server));
     let server = server.restart_after_kill();
@@ -87,7 +87,8 @@ fn a_repeated_bulk_creation_is_answered_as_the_first_time() {
         { "target": "https://go.example/gg" }, { "target": "example.com", "short": "gg" },
         { "target": "example.com", "short": "gg" },
     ] });
-    let bulk = |server: &Server| server.post("/api/bulk/links").once("b").json(&links).send();
+    let bulk =
+        |server: &Server| server.post("/api/bulk/links").idempotency_key("b").json(&links).send();
     let first = bulk(&server);
     assert_eq!(each(&first.json()["results"], "status"), [400, 201, 400, 400, 201, 409]);
     same(&first, &bulk(&server));
@@ -101,7 +102,7 @@ fn a_repeated_refusal_is_answered_as_the_first_time() {
     let server = lodge().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let wanted = json!({ "target": "example.com", "short": "gg" });
-    let put = || server.put("/?short=gg&long=example.com").once("p").send();
+    let put = || server.put("/?short=gg&long=example.com").idempotency_key("p").send();
     for answers in [[post(&server, "k", &wanted), post(&server, "k", &wanted)], [put(), put()]] {
         let [first, second] = answers;
         assert_eq!((first.status, second.status), (409, 409));
@@ -130,7 +131,7 @@ fn a_hundred_simultaneous_creations_with_one_key_make_one_link() {
     const CLIENTS: usize = 100;
     let server = lodge().start();
     let link = json!({ "target": "example.org" });
-    let answers = server.post("/api/links").once("k").json(link).at_once(CLIENTS);
+    let answers = server.post("/api/links").idempotency_key("k").json(link).at_once(CLIENTS);
     let first = answers.iter().find(|answer| !is_replayed(answer)).unwrap();
     for answer in &answers {
         assert_eq!((answer.status, answer.text()), (201, first.text()));
@@ -160,16 +161,20 @@ fn a_key_is_bound_to_its_caller_method_and_route() {
     let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
     let link = json!({ "target": "example.org" });
     let create = |bearer: &str| {
-        let ask = server.post("/api/links").once("k").json(&link);
+        let ask = server.post("/api/links").idempotency_key("k").json(&link);
         let answer = if bearer.is_empty() { ask } else { ask.bearer(bearer) }.send();
         assert_eq!((answer.status, is_replayed(&answer)), (201, false), "{bearer}");
     };
     create("");
     create(&mine);
     create(&theirs);
-    let put = server.put("/?short=gg&long=example.org").once("k").send();
+    let put = server.put("/?short=gg&long=example.org").idempotency_key("k").send();
     assert_eq!((put.status, is_replayed(&put)), (201, false));
-    server.post("/api/bulk/links").once("k").json(json!({ "links": [link] })).expect(200);
+    server
+        .post("/api/bulk/links")
+        .idempotency_key("k")
+        .json(json!({ "links": [link] }))
+        .expect(200);
     assert_eq!(server.links_stored(), 5);
 }
 
@@ -180,7 +185,7 @@ fn an_invalid_idempotency_key_is_refused_and_nothing_is_stored() {
     for bad in ["", &"k".repeat(129), "é", "tab\tinside"] {
         post(&server, bad, &link).expect(400).says("Idempotency-Key");
     }
-    server.post("/api/links").once("a").once("b").json(&link).expect(400);
+    server.post("/api/links").idempotency_key("a").idempotency_key("b").json(&link).expect(400);
     assert_eq!(server.links_stored(), 0);
     assert_eq!(post(&server, &"k".repeat(128), &link).status, 201);
     assert_eq!(post(&server, "all ~ printable! \"characters\"", &link).status, 201);

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::{Answer, Ask, Lodge, Server};
+use crate::{Lodge, Request, Response, Server};
 
-fn put(server: &Server, number: usize) -> Ask {
+fn put(server: &Server, number: usize) -> Request {
     server.put(&format!("/?short=s{number}&long=example.org"))
 }
 
-fn is_refused(answer: &Answer) {
-    assert!((1..=60).contains(&answer.is_put_off(429)), "{answer:?}");
+fn is_refused(answer: &Response) {
+    assert!((1..=60).contains(&answer.expect_retry_after(429)), "{answer:?}");
 }
 
 #[test]

@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use crate::{
-    Answer, PASSWORD, Server,
+    PASSWORD, Response, Server,
     provider::{Browser, OpenIdProvider, with_providers},
     providers::{ask_to_link, begin_to_link, issuers, link, unlink_on_page},
 };
 
 /// Asserts a refusal page with this reason, and that the account stays signed in.
-fn assert_not_linked(server: &Server, token: &str, answer: &Answer, why: &str) {
+fn assert_not_linked(server: &Server, token: &str, answer: &Response, why: &str) {
     let text = answer.text();
     assert!(text.contains("The provider was not linked") && text.contains(why), "{text}");
-    assert!(text.contains("href=\"/account\"") && server.opens(token), "{text}");
+    assert!(text.contains("href=\"/account\"") && server.is_signed_in(token), "{text}");
     assert_eq!(issuers(server, token), [""; 0]);
 }
 
@@ -90,8 +90,8 @@ fn a_password_reset_unlinks_all_providers() {
 
     let code = lodge.admin(&["user", "reset", "ada"]);
     let new = "another in the fog";
-    let wish = json!({ "username": "ada", "code": code.trim(), "new": new });
-    server.post("/api/password").json(&wish).expect(204);
+    let request = json!({ "username": "ada", "code": code.trim(), "new": new });
+    server.post("/api/password").json(&request).expect(204);
     assert_eq!(mallory.get(&late).status, 403, "the reset invalidates pending authorizations");
     for way in ["open", "plain"] {
         let answer = Browser::default().sign_in_by(&server, way, "mallory");
@@ -142,7 +142,7 @@ fn a_provider_that_is_no_longer_configured_can_be_unlinked() {
 fn forms_of_the_account_page_may_redirect_to_providers_if_any_are_configured() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     let token = server.member("ada");
-    let leads_away = |answer: &Answer| {
+    let leads_away = |answer: &Response| {
         let policy = answer.header("content-security-policy").unwrap();
         policy.contains("form-action 'self' http: https:;")
     };
@@ -182,6 +182,6 @@ fn sign_ins_by_a_provider_are_limited_per_address() {
         for _ in 0..3 {
             assert_ne!(ask().status, 429, "{path}");
         }
-        ask().is_put_off(429);
+        ask().expect_retry_after(429);
     }
 }

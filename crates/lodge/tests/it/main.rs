@@ -19,6 +19,8 @@ mod board_stream;
 mod checking;
 mod clicks;
 mod client;
+mod closed_pipe;
+mod concurrent_repeats;
 mod crash;
 mod cross_site;
 mod endings;
@@ -61,10 +63,8 @@ mod stopping;
 mod tiers;
 mod timeouts;
 mod transfer;
-mod twins;
-mod unread;
 
 // Helpers that nearly every test uses.
 use accounts::PASSWORD;
-use client::{Answer, Ask, Wire, between, each, holds};
-use server::{DEADLINE, Lodge, Process, Ran, Server, eventually, eventually_true, text};
+use client::{HttpConnection, Request, Response, assert_fields, between, each};
+use server::{CommandOutput, DEADLINE, Lodge, Process, Server, eventually, eventually_true, text};

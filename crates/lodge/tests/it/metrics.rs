@@ -77,7 +77,7 @@ fn each_section_of_an_accounts_request_is_measured() {
     let (_tiers, accounts, web) = Tiers::new().start();
     let token = web.member("ada");
     for _ in 0..10 {
-        assert!(web.opens(&token));
+        assert!(web.is_signed_in(&token));
     }
     let asked = web.metric("lodge_accounts_cache_hits_total")
         + web.metric("lodge_accounts_cache_misses_total");
@@ -98,7 +98,7 @@ fn each_section_of_an_accounts_request_is_measured() {
         is_measured(server, section, at_least);
     }
     eventually_true("the session is cached", || {
-        assert!(web.opens(&token));
+        assert!(web.is_signed_in(&token));
         web.metric("lodge_accounts_cache_hit_seconds_count") > 0.5
     });
     is_measured(&web, "lodge_accounts_cache_hit", 1.0);
@@ -130,7 +130,7 @@ fn ride_events_are_counted_by_outcome_from_zero() {
     assert_eq!(counted(), [Some(0); 3]);
     assert!(server.ops("/metrics").text().contains("\nlodge_rides_limited_total 0\n"));
     let send = |once: &str, lift: u32| {
-        let ask = server.post("/skiers/3/seasons/2025/days/1/skiers/7").once(once);
+        let ask = server.post("/skiers/3/seasons/2025/days/1/skiers/7").idempotency_key(once);
         ask.json(json!({ "time": 1, "liftID": lift })).send().status
     };
     assert_eq!([send("a", 1), send("b", 1), send("a", 1)], [201; 3]);

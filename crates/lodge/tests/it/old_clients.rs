@@ -1,6 +1,6 @@
 //! The seeds' clients, byte by byte: `ab`, `wrk` with a script, and scripts that do not URL-encode.
 
-use crate::{Lodge, Wire};
+use crate::{HttpConnection, Lodge};
 
 #[test]
 fn an_http_1_0_put_of_ab_works_with_any_body_and_type() {
@@ -32,7 +32,7 @@ fn an_http_1_0_put_of_ab_works_with_any_body_and_type() {
 #[test]
 fn an_http_1_0_keep_alive_connection_carries_many_puts() {
     let server = Lodge::new().start();
-    let mut wire = Wire::connect(server.address).unwrap();
+    let mut wire = HttpConnection::connect(server.address).unwrap();
     for number in 0..50 {
         let put = format!(
             "PUT /?short=k{number}&long=example.org HTTP/1.0\r\nConnection: Keep-Alive\r\n\

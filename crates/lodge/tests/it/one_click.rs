@@ -8,7 +8,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::{Lodge, Server, Wire};
+use crate::{HttpConnection, Lodge, Server};
 
 const CLIENTS: usize = 100;
 
@@ -87,7 +87,7 @@ fn ask_in_turn(
     redirects: &[AtomicUsize],
     left: &AtomicUsize,
 ) {
-    let Ok(mut wire) = Wire::connect(server.address) else { return };
+    let Ok(mut wire) = HttpConnection::connect(server.address) else { return };
     for step in 0.. {
         let link = (first + step) % shorts.len();
         let Ok(answer) = server.ask("GET", &format!("/{}", shorts[link])).on(&mut wire) else {

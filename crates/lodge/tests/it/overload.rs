@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{Lodge, Wire, board, eventually_true};
+use crate::{HttpConnection, Lodge, board, eventually_true};
 
 /// The largest growth of memory under any load, in bytes.
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
@@ -21,16 +21,16 @@ fn connections_past_the_limit_are_refused_and_others_served() {
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     eventually_true("the connection closes", || server.metric("lodge_http_connections ") < 1.5);
 
-    let mut idle: Vec<Wire> = Vec::new();
+    let mut idle: Vec<HttpConnection> = Vec::new();
     let mut refused = 0;
     for _ in 0..4 * LIMIT {
-        let mut wire = Wire::connect(server.address).unwrap();
+        let mut wire = HttpConnection::connect(server.address).unwrap();
         // Connections within the limit are served; the others get 503 or are closed.
         let _ = wire.write(b"GET /gg HTTP/1.1\r\nHost: x\r\n\r\n");
         match wire.read() {
             Ok(answer) if answer.status == 307 => idle.push(wire),
             Ok(answer) => {
-                assert_eq!(answer.is_put_off(503), 1);
+                assert_eq!(answer.expect_retry_after(503), 1);
                 refused += 1;
             }
             Err(_) => refused += 1,
@@ -87,7 +87,7 @@ fn two_gigabytes_of_body_are_refused_and_memory_stays_flat() {
 #[test]
 fn stalled_bodies_do_not_block_other_requests() {
     let server = Lodge::new().start();
-    let stalled: Vec<Wire> = (0..100)
+    let stalled: Vec<HttpConnection> = (0..100)
         .map(|number| {
             let length =
                 if number % 2 == 0 { "Content-Length: 100000" } else { "Transfer-Encoding: chunked" };

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::{Answer, Lodge, Server, between};
+use crate::{Lodge, Response, Server, between};
 
-fn everything(server: &Server) -> Vec<(String, Answer)> {
+fn everything(server: &Server) -> Vec<(String, Response)> {
     let paths = [
         "/",
         "/new",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Ask, Lodge, Server, eventually_true, tiers::Tiers};
+use crate::{Lodge, Request, Response, Server, eventually_true, tiers::Tiers};
 
 /// Returns the code of a skier's pass.
 fn code(lodge: &Lodge, skier: u32) -> String {
@@ -12,15 +12,15 @@ fn code(lodge: &Lodge, skier: u32) -> String {
     code.to_owned()
 }
 
-fn asked(server: &Server, method: &str, token: &str, skier: u32) -> Ask {
+fn asked(server: &Server, method: &str, token: &str, skier: u32) -> Request {
     server.ask(method, &format!("/api/me/passes/{skier}")).bearer(token)
 }
 
-fn claim(server: &Server, token: &str, skier: u32, code: &str) -> Answer {
+fn claim(server: &Server, token: &str, skier: u32, code: &str) -> Response {
     asked(server, "PUT", token, skier).json(json!({ "code": code })).send()
 }
 
-fn hide(server: &Server, token: &str, skier: u32, hidden: bool) -> Answer {
+fn hide(server: &Server, token: &str, skier: u32, hidden: bool) -> Response {
     asked(server, "PATCH", token, skier).json(json!({ "hidden": hidden })).send()
 }
 
@@ -223,7 +223,7 @@ fn attempts_to_claim_a_pass_are_limited() {
     for _ in 0..5 {
         assert_eq!(from("198.51.100.1", "22222-22222").status, 403);
     }
-    from("198.51.100.1", &of_7).is_put_off(429);
+    from("198.51.100.1", &of_7).expect_retry_after(429);
     assert_eq!(from("198.51.100.2", &of_7).status, 201);
 }
 

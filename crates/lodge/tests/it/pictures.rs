@@ -11,9 +11,9 @@ use std::{
 use lodge_contract::pictures::files;
 use serde_json::Value;
 
-use crate::{Answer, Ask, Lodge, Server, eventually_true, text, tiers::Tiers};
+use crate::{Lodge, Request, Response, Server, eventually_true, text, tiers::Tiers};
 
-fn put(server: &Server, token: &str, upload: &[u8]) -> Answer {
+fn put(server: &Server, token: &str, upload: &[u8]) -> Response {
     server.put("/api/me/picture").bearer(token).body(upload).send()
 }
 
@@ -32,7 +32,7 @@ fn statuses(server: &Server, places: &[String; 2]) -> [u16; 2] {
 }
 
 /// A request with a form of these files.
-fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Ask {
+fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Request {
     let parts: Vec<_> = parts.iter().map(|(name, content)| (*name, Some("f"), *content)).collect();
     server.on_page(token, "POST", "/account/picture").parts(&parts)
 }
@@ -123,7 +123,7 @@ fn an_unreadable_picture_folder_answers_503_not_404() {
     fs::rename(&folder, &aside).unwrap();
     fs::write(&folder, "a file where a folder should be").unwrap();
     for answer in [server.get(&places[0]), put(&server, &token, &files::jpeg())] {
-        answer.is_put_off(503);
+        answer.expect_retry_after(503);
         assert_eq!(answer.header("cache-control"), Some("no-store"));
     }
     fs::remove_file(&folder).unwrap();
@@ -344,7 +344,7 @@ fn uploads_past_the_decoders_queue_are_refused() {
     for answer in &answers {
         assert!(matches!(answer.status, 200 | 409 | 503), "{answer:?}");
     }
-    assert!(refused.iter().all(|answer| answer.is_put_off(503) > 0));
+    assert!(refused.iter().all(|answer| answer.expect_retry_after(503) > 0));
     assert_eq!(put(&server, &token, &files::jpeg()).status, 200);
     assert_eq!(files_in(&server.lodge.data().join("pictures")).len(), 2);
 }
@@ -359,7 +359,7 @@ fn uploads_of_pictures_are_limited_per_address() {
     for _ in 0..3 {
         assert_eq!(send("192.0.2.1").status, 200);
     }
-    send("192.0.2.1").is_put_off(429);
+    send("192.0.2.1").expect_retry_after(429);
     assert_eq!(send("192.0.2.2").status, 200);
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::{
-    client::{Answer, Ask, between},
+    client::{Request, Response, between},
     installed::{INSTALL_DEADLINE, installed},
     server::{DEADLINE, Lodge, Process, Server},
 };
@@ -190,32 +190,32 @@ impl Browser {
     }
 
     /// Sends a `GET`. Does not follow redirects.
-    pub(crate) fn get(&mut self, url: &Url) -> Answer {
+    pub(crate) fn get(&mut self, url: &Url) -> Response {
         self.send(url, |ask| ask, "GET")
     }
 
     /// Sends a `GET` to the server.
-    pub(crate) fn open(&mut self, server: &Server, path: &str) -> Answer {
+    pub(crate) fn open(&mut self, server: &Server, path: &str) -> Response {
         self.get(&url_of(server, path))
     }
 
     /// Sends a `POST` of a form.
-    pub(crate) fn post(&mut self, url: &Url, form: &str) -> Answer {
+    pub(crate) fn post(&mut self, url: &Url, form: &str) -> Response {
         self.send(url, |ask| ask.form(form), "POST")
     }
 
     /// Sends a `POST` of a form to the server.
-    pub(crate) fn submit(&mut self, server: &Server, path: &str, form: &str) -> Answer {
+    pub(crate) fn submit(&mut self, server: &Server, path: &str, form: &str) -> Response {
         self.post(&url_of(server, path), form)
     }
 
-    fn send(&mut self, url: &Url, finish: impl Fn(Ask) -> Ask, method: &str) -> Answer {
+    fn send(&mut self, url: &Url, finish: impl Fn(Request) -> Request, method: &str) -> Response {
         let host = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
         let path =
             url.query().map_or_else(|| url.path().to_owned(), |q| format!("{}?{q}", url.path()));
         let kept = self.cookies.iter().filter(|((of, _), _)| *of == host);
         let cookies: Vec<_> = kept.map(|((_, name), value)| format!("{name}={value}")).collect();
-        let mut ask = Ask::new(host.parse().unwrap(), method, &path).browser();
+        let mut ask = Request::new(host.parse().unwrap(), method, &path).browser();
         if !cookies.is_empty() {
             ask = ask.header("Cookie", &cookies.join("; "));
         }
@@ -282,7 +282,7 @@ impl Browser {
     }
 
     /// Signs in by a provider. Returns the server's response to the callback.
-    pub(crate) fn sign_in_by(&mut self, server: &Server, provider: &str, login: &str) -> Answer {
+    pub(crate) fn sign_in_by(&mut self, server: &Server, provider: &str, login: &str) -> Response {
         let back = self.there_and_back(server, provider, login);
         self.get(&back)
     }
@@ -317,7 +317,7 @@ pub(crate) fn with_parameter(url: &Url, name: &str, value: Option<&str>) -> Url 
 }
 
 /// Decodes the authorization state in the cookie `lodge_provider`, and its expiry in seconds since 1970.
-pub(crate) fn journey(cookie: &str) -> (Value, u64) {
+pub(crate) fn authorization_state(cookie: &str) -> (Value, u64) {
     let (said, _mac) = cookie.split_once('.').unwrap();
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(said).unwrap()).unwrap()
 }

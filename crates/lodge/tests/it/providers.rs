@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use crate::{
-    Answer, Lodge, PASSWORD, Server, each, eventually_true, holds,
-    provider::{Browser, CLIENT_SECRET, OpenIdProvider, journey, parameter, with_providers},
+    Lodge, PASSWORD, Response, Server, assert_fields, each, eventually_true,
+    provider::{
+        Browser, CLIENT_SECRET, OpenIdProvider, authorization_state, parameter, with_providers,
+    },
     text,
     tiers::Tiers,
 };
@@ -24,7 +26,7 @@ pub(crate) fn issuers(server: &Server, token: &str) -> Vec<Value> {
 }
 
 /// Unlinks a provider on the account page.
-pub(crate) fn unlink_on_page(server: &Server, browser: &mut Browser, issuer: &str) -> Answer {
+pub(crate) fn unlink_on_page(server: &Server, browser: &mut Browser, issuer: &str) -> Response {
     let issuer = issuer.replace(':', "%3A").replace('/', "%2F");
     browser.submit(server, "/account/unlink", &format!("issuer={issuer}"))
 }
@@ -40,7 +42,7 @@ pub(crate) fn ask_to_link(
     browser: &mut Browser,
     provider: &str,
     password: &str,
-) -> Answer {
+) -> Response {
     let form = format!("current={}", password.replace(' ', "+"));
     browser.submit(server, &format!("/account/providers/{provider}"), &form)
 }
@@ -52,7 +54,12 @@ pub(crate) fn begin_to_link(server: &Server, browser: &mut Browser, provider: &s
 }
 
 /// Links a provider to the browser's account. Returns the response to the callback.
-pub(crate) fn link(server: &Server, browser: &mut Browser, provider: &str, login: &str) -> Answer {
+pub(crate) fn link(
+    server: &Server,
+    browser: &mut Browser,
+    provider: &str,
+    login: &str,
+) -> Response {
     let there = begin_to_link(server, browser, provider);
     let back = browser.through_provider(server, &there, login);
     browser.get(&back)
@@ -81,7 +88,7 @@ fn a_sign_up_by_a_provider_creates_an_account_for_later_sign_ins() {
         assert_eq!(browser.submit(&server, "/signup/name", &chosen).status, 410, "used up");
         let me = server.call(&first, "GET", "/api/me").json();
         let wanted = format!("its-{login}");
-        holds(&me, json!({ "username": wanted, "has_password": false, "email": null }));
+        assert_fields(&me, json!({ "username": wanted, "has_password": false, "email": null }));
         assert_eq!(server.sign_in(&format!("its-{login}"), PASSWORD).status, 401);
 
         let mut elsewhere = Browser::default();
@@ -113,7 +120,7 @@ fn two_providers_open_two_accounts_until_they_are_linked() {
     link(&server, &mut browser, "open", "ada").leads_to(303, "/account");
     assert_eq!(issuers(&server, &adas), [provider.issuer.as_str()]);
     assert_eq!(events(&server, &adas)[0], "linked");
-    assert!(server.opens(&adas), "the session continues");
+    assert!(server.is_signed_in(&adas), "the session continues");
     let mut elsewhere = Browser::default();
     assert_eq!(elsewhere.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let second = elsewhere.cookie(&server, "lodge_session").unwrap();
@@ -175,12 +182,15 @@ fn the_last_way_to_sign_in_cannot_be_unlinked() {
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let password = json!({ "new": PASSWORD });
     server.put("/api/me/password").bearer(&token).json(&password).expect(204);
-    assert!(!server.opens(&others));
+    assert!(!server.is_signed_in(&others));
     assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let answer = unlink_on_page(&server, &mut browser, &format!("{}/plain", provider.issuer));
     answer.leads_to(303, "/account");
-    assert!(server.opens(&token) && !server.opens(&others), "it may be the provider's");
+    assert!(
+        server.is_signed_in(&token) && !server.is_signed_in(&others),
+        "it may be the provider's"
+    );
     assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
     let answer = Browser::default().sign_in_by(&server, "open", "ada");
     assert_eq!(answer.location(), Some("/signup/name"), "the identity is unlinked");
@@ -194,7 +204,7 @@ fn a_banned_or_deleted_account_cannot_sign_in_by_a_provider() {
     let mut browser = Browser::default();
     let answer = browser.sign_in_by(&server, "open", "ada").expect(403);
     answer.says("banned");
-    assert!(browser.cookie(&server, "lodge_session").is_none() && !server.opens(&token));
+    assert!(browser.cookie(&server, "lodge_session").is_none() && !server.is_signed_in(&token));
     lodge.admin(&["user", "unban", "ada"]);
     assert_eq!(browser.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let token = browser.cookie(&server, "lodge_session").unwrap();
@@ -208,14 +218,14 @@ fn with_sign_up_closed_no_provider_creates_accounts() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
     let mut late = Browser::default();
     assert_eq!(late.sign_in_by(&server, "open", "late").location(), Some("/signup/name"));
-    let ticket = late.cookie(&server, "lodge_newcomer").unwrap().to_owned();
+    let ticket = late.cookie(&server, "lodge_sign_up").unwrap().to_owned();
     Browser::default().sign_up_by(&server, "open", "ada");
     drop(server);
     let server = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false").start();
     Browser::default().sign_in_by(&server, "open", "grace").expect(403).says("administrator");
     // A sign-up that began before the setting changed is refused too, though its ticket is valid.
     let mut late = Browser::default();
-    late.set(&server, "lodge_newcomer", &ticket);
+    late.set(&server, "lodge_sign_up", &ticket);
     late.submit(&server, "/signup/name", "username=late")
         .expect(403)
         .says("You were not signed in");
@@ -230,12 +240,12 @@ fn an_expired_sign_up_by_a_provider_begins_again() {
     assert_eq!(Browser::default().open(&server, "/signup/name").status, 410);
     let mut browser = Browser::default();
     browser.sign_in_by(&server, "open", "ada");
-    let kept = browser.cookie(&server, "lodge_newcomer").unwrap().to_owned();
+    let kept = browser.cookie(&server, "lodge_sign_up").unwrap().to_owned();
     lodge.database().execute("UPDATE tickets SET expires_at = 0", []).unwrap();
     assert_eq!(browser.submit(&server, "/signup/name", "username=ada").status, 410);
-    assert!(browser.cookie(&server, "lodge_newcomer").is_none());
+    assert!(browser.cookie(&server, "lodge_sign_up").is_none());
     let mut forger = Browser::default();
-    forger.set(&server, "lodge_newcomer", &kept.replacen('.', "A.", 1));
+    forger.set(&server, "lodge_sign_up", &kept.replacen('.', "A.", 1));
     assert_eq!(forger.submit(&server, "/signup/name", "username=ada").status, 410);
     assert_eq!(server.get("/api/users/ada").status, 404);
     browser.sign_up_by(&server, "open", "ada");
@@ -285,10 +295,10 @@ fn a_sign_in_by_a_provider_redirects_to_this_site_only() {
 
     let mut forger = Browser::default();
     forger.sign_in_by(&server, "open", "mallory");
-    let kept = forger.cookie(&server, "lodge_newcomer").unwrap();
+    let kept = forger.cookie(&server, "lodge_sign_up").unwrap();
     // "//evil.example", which the unsigned part of the cookie may hold.
     let changed = format!("{}.Ly9ldmlsLmV4YW1wbGU", kept.rsplit_once('.').unwrap().0);
-    forger.set(&server, "lodge_newcomer", &changed);
+    forger.set(&server, "lodge_sign_up", &changed);
     forger.submit(&server, "/signup/name", "username=mallory").leads_to(303, "/account");
 }
 
@@ -359,14 +369,14 @@ fn rested_on(server: &Server, way: &str, login: &str) -> [String; 6] {
     let flow = browser.cookie(server, "lodge_provider").unwrap().to_owned();
     let back = browser.through_provider(server, &there, login);
     assert_eq!(browser.get(&back).location(), Some("/signup/name"));
-    let newcomer = browser.cookie(server, "lodge_newcomer").unwrap().to_owned();
+    let sign_up = browser.cookie(server, "lodge_sign_up").unwrap().to_owned();
     browser.submit(server, "/signup/name", &format!("username={login}"));
     let token = browser.cookie(server, "lodge_session").unwrap()["session_".len()..].to_owned();
     assert_eq!(browser.get(&back).status, 403);
-    let (journey, _) = journey(&flow);
-    let part = |name: &str| journey["flow"][name].as_str().unwrap().to_owned();
+    let (authorization_state, _) = authorization_state(&flow);
+    let part = |name: &str| authorization_state["flow"][name].as_str().unwrap().to_owned();
     let (nonce, verifier) = (part("nonce"), part("verifier"));
-    let ticket = newcomer.split('.').next().unwrap();
+    let ticket = sign_up.split('.').next().unwrap();
     let ticket = ticket.strip_prefix("ticket_").unwrap();
     [parameter(&back, "code"), flow, nonce, verifier, ticket.to_owned(), token]
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Answer, Lodge};
+use crate::{Lodge, Response};
 
 const CODES: [u16; 4] = [301, 302, 307, 308];
 
@@ -30,7 +30,7 @@ fn a_link_redirects_with_its_own_code_and_is_not_cached_by_browsers() {
 fn head_answers_like_get_and_counts_no_click() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg", "redirect": 302 }));
-    let says = |answer: &Answer| {
+    let says = |answer: &Response| {
         let mut names: Vec<String> = answer
             .headers
             .iter()

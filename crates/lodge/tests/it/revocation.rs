@@ -38,7 +38,7 @@ fn a_thousand_ended_sessions_are_refused_by_two_processes_after_a_second() {
         for (number, tokens) in signed_in.into_iter().enumerate() {
             for token in &tokens {
                 // Both processes cache the session.
-                assert!((0..2).all(|_| webs.iter().all(|web| web.opens(token))));
+                assert!((0..2).all(|_| webs.iter().all(|web| web.is_signed_in(token))));
             }
             sender.send(end_sessions(webs[number / 2 % 2], number, tokens, &staff)).unwrap();
         }
@@ -85,8 +85,8 @@ fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -
     let name = name(number);
     let (ask, done) = match (number % PASSWORDS_EVERY, number % 2) {
         (0, _) => {
-            let wish = json!({ "current": PASSWORD, "new": "another in the fog" });
-            (web.put("/api/me/password").bearer(&web.token(&name)).json(&wish), 204)
+            let request = json!({ "current": PASSWORD, "new": "another in the fog" });
+            (web.put("/api/me/password").bearer(&web.token(&name)).json(&request), 204)
         }
         (_, 0) => (web.delete("/api/me/sessions").bearer(&tokens[0]), 204),
         _ => {
@@ -105,7 +105,8 @@ fn accepted(webs: [&Server; 2], ended: &Receiver<Ended>) -> (usize, usize) {
         // The promise is one second.
         thread::sleep((at + Duration::from_secs(1)).saturating_duration_since(Instant::now()));
         for token in &tokens {
-            let [first, then] = [number % 2, (number + 1) % 2].map(|web| webs[web].opens(token));
+            let [first, then] =
+                [number % 2, (number + 1) % 2].map(|web| webs[web].is_signed_in(token));
             accepted += usize::from(first) + usize::from(then);
             trials += 1;
         }

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Lodge, Server, eventually_true,
+    Lodge, Response, Server, eventually_true,
     rides_batches::{answered, batch, batch_of, line},
 };
 
 pub(crate) const DAY: &str = "/skiers/1/seasons/2025/days/3/skiers/7";
 
-pub(crate) fn ride(server: &Server, path: &str, time: u32, lift: u32) -> Answer {
+pub(crate) fn ride(server: &Server, path: &str, time: u32, lift: u32) -> Response {
     server.post(path).json(json!({ "time": time, "liftID": lift })).send()
 }
 
@@ -18,7 +18,7 @@ fn made(server: &Server, path: &str, time: u32, lift: u32) {
 }
 
 /// Returns the message of a refusal, which must be its only field.
-pub(crate) fn message(answer: &Answer) -> String {
+pub(crate) fn message(answer: &Response) -> String {
     assert_eq!(answer.header("content-type"), Some("application/json"), "{answer:?}");
     let said = answer.json();
     assert_eq!(said.as_object().map(serde_json::Map::len), Some(1), "{said}");
@@ -104,7 +104,7 @@ fn many_rides_are_summed_by_skier_lift_and_hour() {
 fn the_same_ride_with_the_same_key_counts_once_forever() {
     let server = Lodge::new().start();
     let send = |server: &Server, key: &str, lift: u32| {
-        server.post(DAY).once(key).json(json!({ "time": 1, "liftID": lift })).send()
+        server.post(DAY).idempotency_key(key).json(json!({ "time": 1, "liftID": lift })).send()
     };
     let first = send(&server, "gate 4: 17", 10);
     assert_eq!((first.status, first.json()), (201, json!({ "id": "gate 4: 17" })));
@@ -124,7 +124,12 @@ fn the_same_ride_with_the_same_key_counts_once_forever() {
         let answer = send(&server, key, 10);
         assert!(answer.status == 400 && message(&answer).starts_with("Idempotency-Key"), "{key}");
     }
-    server.post(DAY).once("a").once("b").json(json!({ "time": 1, "liftID": 1 })).expect(400);
+    server
+        .post(DAY)
+        .idempotency_key("a")
+        .idempotency_key("b")
+        .json(json!({ "time": 1, "liftID": 1 }))
+        .expect(400);
     assert_eq!(server.get(DAY).json(), json!(300));
 }
 

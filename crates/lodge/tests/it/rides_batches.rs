@@ -6,19 +6,19 @@ use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Ask, Lodge, Server, each, eventually_true,
+    Lodge, Request, Response, Server, each, eventually_true,
     rides::{DAY, message, ride},
 };
 
-pub(crate) fn batch_of(server: &Server, lines: &str) -> Ask {
+pub(crate) fn batch_of(server: &Server, lines: &str) -> Request {
     server.post("/api/rides").header("Content-Type", "application/x-ndjson").body(lines)
 }
 
-pub(crate) fn batch(server: &Server, lines: &str) -> (Answer, Vec<Value>) {
+pub(crate) fn batch(server: &Server, lines: &str) -> (Response, Vec<Value>) {
     answered(batch_of(server, lines).send())
 }
 
-pub(crate) fn answered(answer: Answer) -> (Answer, Vec<Value>) {
+pub(crate) fn answered(answer: Response) -> (Response, Vec<Value>) {
     assert_eq!(answer.header("content-type"), Some("application/x-ndjson"), "{answer:?}");
     let text = answer.text();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -140,7 +140,7 @@ fn a_batch_with_a_key_is_counted_once_however_often_it_is_sent() {
     let server = Lodge::new().start();
     let ride = line("", 7, 10).replace("\"id\":\"\",", "");
     let send = |server: &Server, key: &str, lines: &str| {
-        let ask = server.post("/api/rides").once(key);
+        let ask = server.post("/api/rides").idempotency_key(key);
         answered(ask.header("Content-Type", "application/x-ndjson").body(lines).send())
     };
     let statuses = |said: &[Value]| each(&json!(said), "status");
@@ -159,7 +159,7 @@ fn a_batch_with_a_key_is_counted_once_however_often_it_is_sent() {
     assert_eq!(statuses(&other), [201], "another key is another batch");
     let long = "x".repeat(129);
     for key in ["", "ä", &long] {
-        let answer = server.post("/api/rides").once(key).body(&*ride).send();
+        let answer = server.post("/api/rides").idempotency_key(key).body(&*ride).send();
         assert!(answer.status == 400 && message(&answer).starts_with("Idempotency-Key"), "{key}");
     }
     assert_eq!(server.get(DAY).json(), json!(500));
@@ -172,7 +172,7 @@ fn another_body_with_a_used_key_is_refused_and_nothing_is_stored() {
     let ride = line("", 7, 10).replace("\"id\":\"\",", "");
     let (first, own) = (ride.repeat(2), line("own", 7, 10));
     let ask = |body: &[u8]| {
-        let ask = server.post("/api/rides").once("day 3").body(body);
+        let ask = server.post("/api/rides").idempotency_key("day 3").body(body);
         ask.header("Content-Type", "application/x-ndjson")
     };
     let send = |body: &str| ask(body.as_bytes()).bearer(&gates[0]).send();
@@ -213,9 +213,9 @@ fn events_past_the_limit_are_refused_and_counted_without_flooding_the_log() {
     let (answer, said) = batch(&server, &lines("a", 900));
     assert_eq!((answer.status, said.len()), (200, 900), "a batch is admitted as a whole");
     let refused = ride(&server, DAY, 1, 1);
-    assert!((2..=9).contains(&refused.is_put_off(503)), "{refused:?}");
+    assert!((2..=9).contains(&refused.expect_retry_after(503)), "{refused:?}");
     let refused = server.post("/api/rides").body(lines("b", 10)).send();
-    refused.is_put_off(503);
+    refused.expect_retry_after(503);
     assert!(!message(&refused).is_empty(), "or not at all: {refused:?}");
     assert_eq!(ride(&server, DAY, 0, 1).status, 400, "invalid is 400 past the limit too");
     let too_many = server.post("/api/rides").body(lines("c", 1_001)).send();
@@ -264,7 +264,7 @@ fn events_without_a_gate_key_are_limited_per_address() {
     let wrong = from("192.0.2.1", &"nonsense\n".repeat(9));
     assert_eq!(answered(wrong.send()).1.len(), 9, "invalid lines do not count");
     from("192.0.2.1", &lines("a", 4)).expect(200);
-    from("192.0.2.1", &lines("b", 2)).send().is_put_off(429);
+    from("192.0.2.1", &lines("b", 2)).send().expect_retry_after(429);
     let one = || server.post(DAY).from("192.0.2.1");
     let one = || one().json(json!({ "time": 1, "liftID": 1 })).send().status;
     assert_eq!([one(), one()], [201, 429]);

@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{Answer, Lodge, Server, Wire};
+use crate::{HttpConnection, Lodge, Response, Server};
 
 const SENDERS: usize = 40;
 const SKIERS: u32 = 60;
@@ -33,7 +33,7 @@ const RIDES: usize = 6;
 
 /// The content of an event.
 #[derive(Debug, Clone)]
-enum What {
+enum EventKind {
     Ride { day: u32, skier: u32, lift: u32 },
     Void(String),
 }
@@ -42,7 +42,7 @@ enum What {
 #[derive(Debug, Clone)]
 struct Event {
     id: Option<String>,
-    what: What,
+    what: EventKind,
 }
 
 /// The events of one request: a ride by the published API, or a batch.
@@ -65,15 +65,15 @@ impl Event {
     fn ride(sender: usize, number: usize) -> Self {
         let number = u32::try_from(sender * 7_919 + number).unwrap();
         let (day, skier, lift) = (number % 2 + 1, number % SKIERS + 1, number % 40 + 1);
-        Self { id: Some(new_id()), what: What::Ride { day, skier, lift } }
+        Self { id: Some(new_id()), what: EventKind::Ride { day, skier, lift } }
     }
 
     fn line(&self) -> String {
         let mut line = match &self.what {
-            What::Ride { day, skier, lift } => {
+            EventKind::Ride { day, skier, lift } => {
                 json!({ "resortID": 3, "seasonID": "2025", "dayID": day, "skierID": skier, "time": 100, "liftID": lift })
             }
-            What::Void(of) => json!({ "void": of }),
+            EventKind::Void(of) => json!({ "void": of }),
         };
         if let Some(id) = &self.id {
             line["id"] = json!(id);
@@ -87,11 +87,16 @@ fn new_id() -> String {
 }
 
 impl Parcel {
-    fn send(&self, server: &Server, key: Option<&str>, wire: &mut Wire) -> io::Result<Said> {
-        let ask = |path: &str, once: &str| server.post(path).once(once).bearer_if(key);
+    fn send(
+        &self,
+        server: &Server,
+        key: Option<&str>,
+        wire: &mut HttpConnection,
+    ) -> io::Result<Said> {
+        let ask = |path: &str, once: &str| server.post(path).idempotency_key(once).bearer_if(key);
         match self {
             Self::Ride(event) => {
-                let What::Ride { day, skier, lift } = event.what else { panic!("{event:?}") };
+                let EventKind::Ride { day, skier, lift } = event.what else { panic!("{event:?}") };
                 let path = format!("/skiers/3/seasons/2025/days/{day}/skiers/{skier}");
                 let ask = ask(&path, event.id.as_ref().unwrap());
                 let answer = ask.json(json!({ "time": 100, "liftID": lift })).on(wire)?;
@@ -111,7 +116,7 @@ impl Parcel {
     }
 }
 
-fn said(answer: &Answer, events: &[Event]) -> Said {
+fn said(answer: &Response, events: &[Event]) -> Said {
     let text = answer.text();
     let lines: Vec<Value> =
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -139,7 +144,7 @@ struct Sender {
     sent: usize,
     /// Ids of acknowledged rides that may be voided.
     standing: Vec<String>,
-    unheard: Option<Parcel>,
+    unacknowledged: Option<Parcel>,
     /// Unexpected responses.
     wrong: Vec<String>,
 }
@@ -151,7 +156,7 @@ fn every_acknowledged_event_is_counted_once_despite_kills_and_retries() {
     let lodge = Lodge::new().with("LODGE_APPS", "rides").with("LODGE_RIDES_UNWRITTEN_MAX", "90");
     let senders = ride_through_kills(&lodge, kills);
     let events: Vec<_> = senders.iter().flat_map(|sender| &sender.acknowledged).collect();
-    let voids = events.iter().filter(|event| matches!(event.what, What::Void(_))).count();
+    let voids = events.iter().filter(|event| matches!(event.what, EventKind::Void(_))).count();
     assert!(events.len() > kills * 200 && voids > kills, "{} and {voids}", events.len());
     let wrong: Vec<_> = senders.iter().flat_map(|sender| &sender.wrong).collect();
     assert_eq!(wrong, Vec::<&String>::new());
@@ -205,15 +210,15 @@ impl Sender {
     /// Sends parcels until the server dies; the sender that brings `left` to 0 kills it. With `None`, sends
     /// only the unacknowledged parcel.
     fn send(&mut self, number: usize, server: &Server, left: Option<&AtomicUsize>) {
-        let Ok(mut wire) = Wire::connect(server.address) else { return };
+        let Ok(mut wire) = HttpConnection::connect(server.address) else { return };
         loop {
-            let parcel = match (self.unheard.take(), left) {
+            let parcel = match (self.unacknowledged.take(), left) {
                 (Some(parcel), _) => parcel,
                 (None, Some(_)) => self.next(number),
                 (None, None) => return,
             };
             let Ok(said) = parcel.send(server, self.key.as_deref(), &mut wire) else {
-                self.unheard = Some(parcel);
+                self.unacknowledged = Some(parcel);
                 return;
             };
             self.keep(said.acknowledged);
@@ -244,7 +249,7 @@ impl Sender {
         let mut events: Vec<_> = (0..RIDES).map(|_| ride()).collect();
         if self.key.is_some() {
             let voids = self.standing.drain(..self.standing.len().min(2));
-            events.extend(voids.map(|of| Event { id: Some(new_id()), what: What::Void(of) }));
+            events.extend(voids.map(|of| Event { id: Some(new_id()), what: EventKind::Void(of) }));
         }
         if self.parcels.is_multiple_of(2) {
             for event in &mut events {
@@ -255,7 +260,7 @@ impl Sender {
     }
 
     fn keep(&mut self, events: Vec<Event>) {
-        let rides = events.iter().filter(|event| matches!(event.what, What::Ride { .. }));
+        let rides = events.iter().filter(|event| matches!(event.what, EventKind::Ride { .. }));
         self.standing.extend(rides.filter_map(|event| event.id.clone()));
         self.acknowledged.extend(events);
     }
@@ -268,13 +273,13 @@ fn miscounted(lodge: &Lodge, acknowledged: &[&Event]) -> Vec<String> {
     let void: BTreeSet<_> = acknowledged
         .iter()
         .filter_map(|event| match &event.what {
-            What::Void(of) => Some(of),
-            What::Ride { .. } => None,
+            EventKind::Void(of) => Some(of),
+            EventKind::Ride { .. } => None,
         })
         .collect();
     let mut verticals: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     for event in acknowledged {
-        if let What::Ride { day, skier, lift } = event.what
+        if let EventKind::Ride { day, skier, lift } = event.what
             && !event.id.as_ref().is_some_and(|id| void.contains(id))
         {
             *verticals.entry((day, skier)).or_default() += lift * 10;

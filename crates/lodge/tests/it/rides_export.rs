@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{Answer, Lodge, Server, Wire, eventually_true};
+use crate::{HttpConnection, Lodge, Response, Server, eventually_true};
 
 /// Rides of a season, whose export is much larger than the buffers between server and client.
 const RIDES: u32 = 50_000;
@@ -24,12 +24,12 @@ fn season(server: &Server) {
 }
 
 /// Requests the export of the season, and reads only the head of the response.
-fn export(server: &Server, from: &str) -> (Wire, Answer) {
+fn export(server: &Server, from: &str) -> (HttpConnection, Response) {
     server.ask("GET", "/api/rides/export.csv?season=2025").from(from).begin()
 }
 
 /// Reads the rest of a response. Returns its length, and whether it is complete.
-fn rest(mut wire: Wire) -> (usize, bool) {
+fn rest(mut wire: HttpConnection) -> (usize, bool) {
     let mut bytes = 0;
     loop {
         match wire.read_chunk() {
@@ -76,7 +76,7 @@ fn a_stop_cuts_an_export_off_recognisably() {
     let (wire, head) = export(&server, "198.51.100.1");
     assert_eq!(head.status, 200, "{head:?}");
     server.signal(rustix::process::Signal::TERM);
-    eventually_true("the listener is closed", || Wire::connect(server.address).is_err());
+    eventually_true("the listener is closed", || HttpConnection::connect(server.address).is_err());
     let (_, is_whole) = rest(wire);
     assert!(!is_whole, "a part looks complete");
     assert_eq!(server.wait(), Some(0), "the stop does not wait for the export");

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server, Wire, eventually_true};
+use crate::{HttpConnection, Lodge, Response, Server, eventually_true};
 
-fn listen(server: &Server) -> (Wire, Answer) {
+fn listen(server: &Server) -> (HttpConnection, Response) {
     let (mut wire, head) = server.ask("GET", "/api/rides/live").begin();
     assert_eq!(wire.read_chunk().unwrap(), b"retry: 2000\n\n");
     (wire, head.expect(200))
 }
 
-fn next(wire: &mut Wire) -> Value {
+fn next(wire: &mut HttpConnection) -> Value {
     loop {
         let chunk = String::from_utf8(wire.read_chunk().unwrap()).unwrap();
         assert!(!chunk.is_empty(), "the stream has ended");
@@ -72,7 +72,7 @@ fn a_live_stream_repeats_no_event() {
 /// Waits for the header timeout of three idle connections, one after another.
 fn three_seconds(server: &Server) {
     for _ in 0..3 {
-        let mut idle = Wire::connect(server.address).unwrap();
+        let mut idle = HttpConnection::connect(server.address).unwrap();
         assert!(idle.read_to_end().unwrap().is_empty());
     }
 }
@@ -110,9 +110,9 @@ fn live_streams_are_limited_in_total_and_per_address() {
         found
     };
     let first = listening("198.51.100.1", 4);
-    from("198.51.100.1").1.is_put_off(429);
+    from("198.51.100.1").1.expect_retry_after(429);
     let _others = [listening("198.51.100.2", 4), listening("198.51.100.3", 2)];
-    from("198.51.100.4").1.is_put_off(503);
+    from("198.51.100.4").1.expect_retry_after(503);
     assert_eq!(server.get("/rides").status, 200, "nine in ten connections are left");
     drop(first);
     eventually_true("a new stream is admitted", || from("198.51.100.1").1.status == 200);

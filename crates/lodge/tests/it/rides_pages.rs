@@ -1,6 +1,6 @@
 //! The pages of lift rides.
 
-use crate::{Answer, Lodge, Server, between, text};
+use crate::{Lodge, Response, Server, between, text};
 
 /// A server with rides in two seasons, of two skiers at two resorts.
 fn ridden() -> (Lodge, Server) {
@@ -22,7 +22,7 @@ fn page(server: &Server, path: &str) -> String {
     asked(server, path).expect(200).text()
 }
 
-fn asked(server: &Server, path: &str) -> Answer {
+fn asked(server: &Server, path: &str) -> Response {
     let answer = server.ask("GET", path).browser().send();
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
     answer

@@ -1,12 +1,12 @@
 //! The limits on concurrent searches.
 
-use crate::{Lodge, Server, Wire, eventually_true};
+use crate::{HttpConnection, Lodge, Server, eventually_true};
 
 const SEARCH: &str = "/api/rides/search?by=skier";
 const UNDER_WAY: &str = "lodge_http_streams{kind=\"search\"}";
 
 /// Sends a search without reading the response.
-fn begin(server: &Server, from: &str) -> Wire {
+fn begin(server: &Server, from: &str) -> HttpConnection {
     let ask = server.ask("GET", SEARCH).from(from);
     server.send_raw(&ask.bytes())
 }
@@ -23,7 +23,8 @@ fn concurrent_searches_are_limited_in_total_and_per_address() {
         assert!(answer.header("retry-after").is_some(), "{answer:?}");
         answer.status
     };
-    let mut begun: Vec<Wire> = ["198.51.100.1"; 2].map(|from| begin(&server, from)).into();
+    let mut begun: Vec<HttpConnection> =
+        ["198.51.100.1"; 2].map(|from| begin(&server, from)).into();
     eventually_true("two searches are running", || server.metric(UNDER_WAY) > 1.5);
     assert_eq!(refused("198.51.100.1"), 429, "an address may run two");
     for from in ["198.51.100.2", "198.51.100.3", "198.51.100.4"] {

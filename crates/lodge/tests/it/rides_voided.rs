@@ -69,7 +69,7 @@ fn a_ride_of_a_gate_is_voided_only_with_the_gate_named() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.gate("north", &[]);
     let send = |once: &str, key: Option<&str>| {
-        let ask = server.post(FAR_OFF).once(once).bearer_if(key);
+        let ask = server.post(FAR_OFF).idempotency_key(once).bearer_if(key);
         ask.json(json!({ "time": 1, "liftID": 2 })).expect(201);
     };
     send("scan 1", Some(&key));

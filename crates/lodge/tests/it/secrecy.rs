@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{Answer, Lodge, Server};
+use crate::{Lodge, Response, Server};
 
 const TARGET: &str = "https://secret.example/place";
 
-fn says_nothing(answer: &Answer, what: &str) {
+fn says_nothing(answer: &Response, what: &str) {
     let head = format!("{:?}", answer.headers);
     assert!(!head.contains("secret.example"), "{what}: {head}");
     assert!(!answer.text().contains("secret.example"), "{what}: {}", answer.text());

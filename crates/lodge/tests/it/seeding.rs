@@ -4,7 +4,7 @@ use std::{collections::HashSet, fs, os::unix::fs::PermissionsExt};
 
 use serde_json::{Value, json};
 
-use crate::{Lodge, PASSWORD, Ran, text};
+use crate::{CommandOutput, Lodge, PASSWORD, text};
 
 /// Numbers of seeded accounts and sessions.
 const USERS: &str = "300";
@@ -16,7 +16,7 @@ fn accounts() -> Lodge {
 }
 
 /// Seeds the data folder, and writes the tokens to the file `tokens`.
-fn seed(lodge: &Lodge, tokens: &str) -> Ran {
+fn seed(lodge: &Lodge, tokens: &str) -> CommandOutput {
     let (data, tokens, sessions) = (lodge.data(), lodge.file(tokens), SESSIONS.to_string());
     let files = ["load", "accounts-seed", "--data", text(&data), "--tokens", text(&tokens)];
     lodge.run(&[&files[..], &["--users", USERS, "--sessions", &sessions]].concat())

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::{Answer, Ask, Wire};
+use crate::client::{HttpConnection, Request, Response};
 
 /// The longest time that a test waits for a condition.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ pub(crate) struct Lodge {
 
 /// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutput {
     /// Exit code, -1 after a signal.
     pub(crate) code: i32,
     /// Standard output.
@@ -117,17 +117,17 @@ impl Lodge {
     }
 
     /// Runs a command on the data folder to its end.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
         self.run_within(DEADLINE, arguments)
     }
 
     /// Runs a command to its end, with another deadline.
-    pub(crate) fn run_within(&self, deadline: Duration, arguments: &[&str]) -> Ran {
+    pub(crate) fn run_within(&self, deadline: Duration, arguments: &[&str]) -> CommandOutput {
         ended(self.command(arguments).stdout(Stdio::piped()), deadline)
     }
 
     /// Runs a command whose standard output is a closed pipe.
-    pub(crate) fn run_unread(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run_unread(&self, arguments: &[&str]) -> CommandOutput {
         let (reader, unread) = std::io::pipe().unwrap();
         drop(reader);
         ended(self.command(arguments).stdout(unread), DEADLINE)
@@ -181,16 +181,16 @@ impl Lodge {
 }
 
 /// Runs a command to its end; captures its standard output if it is piped.
-fn ended(command: &mut Command, deadline: Duration) -> Ran {
+fn ended(command: &mut Command, deadline: Duration) -> CommandOutput {
     let mut process = Process(command.stderr(Stdio::piped()).spawn().unwrap());
     let out = process.0.stdout.take().map(read);
     let err = read(process.0.stderr.take().unwrap());
     let code = process.wait(deadline).code().unwrap_or(-1);
     let out = out.map(|out| out.join().unwrap()).unwrap_or_default();
-    Ran { code, out, err: err.join().unwrap() }
+    CommandOutput { code, out, err: err.join().unwrap() }
 }
 
-impl Ran {
+impl CommandOutput {
     /// Asserts the exit code.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
@@ -261,34 +261,34 @@ fn wait_until_ready(lines: &Receiver<String>) -> [Option<SocketAddr>; 3] {
 
 impl Server {
     /// A request to the public listener.
-    pub(crate) fn ask(&self, method: &str, path: &str) -> Ask {
-        Ask::new(self.address, method, path)
+    pub(crate) fn ask(&self, method: &str, path: &str) -> Request {
+        Request::new(self.address, method, path)
     }
 
-    pub(crate) fn post(&self, path: &str) -> Ask {
+    pub(crate) fn post(&self, path: &str) -> Request {
         self.ask("POST", path)
     }
 
-    pub(crate) fn put(&self, path: &str) -> Ask {
+    pub(crate) fn put(&self, path: &str) -> Request {
         self.ask("PUT", path)
     }
 
-    pub(crate) fn patch(&self, path: &str) -> Ask {
+    pub(crate) fn patch(&self, path: &str) -> Request {
         self.ask("PATCH", path)
     }
 
-    pub(crate) fn delete(&self, path: &str) -> Ask {
+    pub(crate) fn delete(&self, path: &str) -> Request {
         self.ask("DELETE", path)
     }
 
     /// Sends a `GET` to the public listener.
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Response {
         self.ask("GET", path).send()
     }
 
     /// Opens a connection and sends these raw bytes.
-    pub(crate) fn send_raw(&self, bytes: &[u8]) -> Wire {
-        let mut wire = Wire::connect(self.address).unwrap();
+    pub(crate) fn send_raw(&self, bytes: &[u8]) -> HttpConnection {
+        let mut wire = HttpConnection::connect(self.address).unwrap();
         wire.write(bytes).unwrap();
         wire
     }
@@ -302,13 +302,13 @@ impl Server {
     }
 
     /// A request as the browser of a signed-in member sends it.
-    pub(crate) fn on_page(&self, token: &str, method: &str, path: &str) -> Ask {
+    pub(crate) fn on_page(&self, token: &str, method: &str, path: &str) -> Request {
         self.ask(method, path).session(token).browser()
     }
 
     /// Sends a `GET` to the listener for metrics and health.
-    pub(crate) fn ops(&self, path: &str) -> Answer {
-        Ask::new(self.ops, "GET", path).send()
+    pub(crate) fn ops(&self, path: &str) -> Response {
+        Request::new(self.ops, "GET", path).send()
     }
 
     /// Creates a link by the JSON API. Returns the response.
@@ -317,7 +317,7 @@ impl Server {
     }
 
     /// A request for a link with its manage key.
-    pub(crate) fn manage(&self, link: &Value, method: &str) -> Ask {
+    pub(crate) fn manage(&self, link: &Value, method: &str) -> Request {
         let path = format!("/api/links/{}", link["short"].as_str().unwrap());
         self.ask(method, &path).bearer(link["manage_key"].as_str().unwrap())
     }
@@ -458,8 +458,8 @@ pub(crate) fn eventually_within<T>(
 }
 
 /// Waits until `holds` returns true.
-pub(crate) fn eventually_true(what: &str, mut holds: impl FnMut() -> bool) {
-    eventually(what, || holds().then_some(()));
+pub(crate) fn eventually_true(what: &str, mut assert_fields: impl FnMut() -> bool) {
+    eventually(what, || assert_fields().then_some(()));
 }
 
 /// Returns a path as text.

@@ -11,8 +11,8 @@ const HASHES: [&str; 2] = [
 ];
 
 fn reset(server: &Server, username: &str, code: &str, new: &str) -> u16 {
-    let wish = json!({ "username": username, "code": code, "new": new });
-    server.post("/api/password").json(&wish).send().status
+    let request = json!({ "username": username, "code": code, "new": new });
+    server.post("/api/password").json(&request).send().status
 }
 
 fn code(lodge: &Lodge, username: &str) -> String {
@@ -23,12 +23,12 @@ fn code(lodge: &Lodge, username: &str) -> String {
 fn a_ban_ends_sessions_at_once_and_is_shown_only_with_the_right_password() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     server.lodge.admin(&["user", "ban", "Ada"]);
-    assert!(!server.opens(&token));
+    assert!(!server.is_signed_in(&token));
     assert_eq!(server.sign_in("ada", "a guess").status, 401);
     assert_eq!(server.sign_in("ada", PASSWORD).status, 403);
     server.lodge.run(&["admin", "user", "list"]).prints("banned 20");
     server.lodge.admin(&["user", "unban", "ada"]);
-    assert!(!server.opens(&token), "ended sessions stay ended");
+    assert!(!server.is_signed_in(&token), "ended sessions stay ended");
     assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
 }
 
@@ -39,7 +39,7 @@ fn a_reset_code_sets_a_new_password_once() {
     server.make_account("grace");
     let token = server.token("ada");
     let first = code(&lodge, "ada");
-    assert!(!server.opens(&token), "a reset ends all sessions");
+    assert!(!server.is_signed_in(&token), "a reset ends all sessions");
     let second = code(&lodge, "ada");
     let new = "another in the fog";
     assert_eq!(reset(&server, "ada", &first, new), 403, "only the last code is valid");
@@ -65,7 +65,7 @@ fn a_reset_code_stays_valid_after_a_password_change() {
     server.put("/api/me/password").bearer(&token).json(&change).expect(204);
     assert_eq!(reset(&server, "ada", &code, "a third in the fog"), 204);
     assert_eq!(reset(&server, "ada", &code, "a fourth in the fog"), 403, "once");
-    assert!(!server.opens(&token));
+    assert!(!server.is_signed_in(&token));
 }
 
 #[test]

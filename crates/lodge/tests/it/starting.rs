@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::{Lodge, Ran, text};
+use crate::{CommandOutput, Lodge, text};
 
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
 
-fn refused(ran: &Ran, code: i32, words: &[&str]) {
+fn refused(ran: &CommandOutput, code: i32, words: &[&str]) {
     assert_eq!(ran.code, code, "{ran:?}");
     for word in words {
         assert!(ran.err.contains(word), "no {word:?} in {}", ran.err);

@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::{Lodge, Server, Wire, eventually_true};
+use crate::{HttpConnection, Lodge, Server, eventually_true};
 
 /// Starts a request whose handler waits for the body.
-fn half_a_creation(server: &Server, body: &str) -> Wire {
+fn half_a_creation(server: &Server, body: &str) -> HttpConnection {
     let head = format!(
         "POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
         body.len()
@@ -22,7 +22,7 @@ fn half_a_creation(server: &Server, body: &str) -> Wire {
 fn a_stop_finishes_running_requests_and_accepts_no_new_ones() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
-    let mut idle = Wire::connect(server.address).unwrap();
+    let mut idle = HttpConnection::connect(server.address).unwrap();
     assert_eq!(server.ask("GET", "/gg").on(&mut idle).unwrap().status, 307);
     assert_eq!(server.ops("/health/ready").status, 200);
     let body = json!({ "target": "example.org", "short": "late" }).to_string();

@@ -83,11 +83,11 @@ pub(crate) fn with(lodge: Lodge, settings: &[(&str, String)]) -> Lodge {
 fn the_web_tier_serves_accounts_without_their_database() {
     let (tiers, accounts, web) = Tiers::new().start();
     let token = web.member("ada");
-    assert!(web.opens(&token));
+    assert!(web.is_signed_in(&token));
     let link = json!({ "target": "example.org", "short": "gg" });
     web.post("/api/links").bearer(&token).json(&link).expect(201);
     tiers.accounts.admin(&["user", "ban", "ada"]);
-    eventually_true("the ban reaches the web tier", || !web.opens(&token));
+    eventually_true("the ban reaches the web tier", || !web.is_signed_in(&token));
     assert_eq!(web.sign_in("ada", PASSWORD).status, 403);
     assert_eq!(web.sign_in("ada", "a guess").status, 401);
     let count = |lodge: &Lodge| -> u32 { lodge.query("SELECT count(*) FROM accounts") };
@@ -115,7 +115,7 @@ fn a_killed_accounts_process_loses_no_account_and_answers_503_meanwhile() {
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()
         });
         acknowledged.extend(writers.into_iter().flatten());
-        web.get("/api/users/stranger").is_put_off(503);
+        web.get("/api/users/stranger").expect_retry_after(503);
         assert_eq!(web.get("/no-such-link").status, 404, "links are unaffected");
         accounts = Some(tiers.accounts.start());
         eventually_true("the web tier is back", || web.get("/api/users/stranger").status == 404);
@@ -168,20 +168,20 @@ fn mutual_tls_replaces_the_shared_key() {
     tiers.accounts = tiers.accounts.with("LODGE_ACCOUNTS_KEY_FILE", "");
     let (_tiers, _accounts, web) = tiers.start();
     web.make_account("ada");
-    assert!(web.opens(&web.token("ada")));
+    assert!(web.is_signed_in(&web.token("ada")));
 }
 
 #[test]
 fn both_tiers_log_why_a_connection_was_refused() {
-    let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
+    let ((_folder, ours), (_other_folder, other)) = (authority(), authority());
     let (tiers, accounts, web) = Tiers::new().and(&tls(&ours)).start();
     web.make_account("ada");
     let plain = tiers.another_web().with("LODGE_ACCOUNTS_TLS", "false");
     let plain = tls(&ours)[1..].iter().fold(plain, |lodge, (name, _)| lodge.with(name, "")).start();
-    plain.get("/api/users/ada").is_put_off(503);
+    plain.get("/api/users/ada").expect_retry_after(503);
     eventually_true("web logs why", || plain.log().contains("the server speaks TLS only"));
     eventually_true("accounts logs why", || accounts.log().contains("does not speak TLS"));
-    let shown = tls(&strangers);
+    let shown = tls(&other);
     let stranger = with(tiers.another_web(), &shown[2..]).start();
     assert_eq!(stranger.get("/api/users/ada").status, 503);
     eventually_true("web logs why", || stranger.log().contains("cannot be reached"));
@@ -193,7 +193,7 @@ fn both_tiers_log_why_a_connection_was_refused() {
 const CONNECTIONS: usize = 2_000;
 const CONNECTIONS_MAX: usize = 500;
 /// The limit of pending handshakes.
-const STRANGERS_MAX: usize = 128;
+const PENDING_HANDSHAKES_MAX: usize = 128;
 
 #[test]
 fn two_thousand_connections_do_not_disturb_five_hundred_authenticated_ones() {
@@ -221,7 +221,7 @@ fn two_thousand_connections_do_not_disturb_five_hundred_authenticated_ones() {
         answered.cancel();
         let politely: usize = flood.await.unwrap().into_iter().map(Result::unwrap).sum();
         // Connections within the limit of pending handshakes get a reason; others may just be closed.
-        assert!(politely >= STRANGERS_MAX, "{politely}");
+        assert!(politely >= PENDING_HANDSHAKES_MAX, "{politely}");
         assert_eq!(pool.connected(), CONNECTIONS_MAX);
     });
 }
@@ -252,7 +252,7 @@ async fn refused(address: SocketAddr) -> bool {
     let Ok(mut stream) = TcpStream::connect(address).await else { return false };
     let mut said = Vec::new();
     let closed = timeout(DEADLINE, stream.read_to_end(&mut said)).await.expect("it closes");
-    let greeting = said.get(4..).map(serde_json::from_slice::<raw::Greeting>);
+    let greeting = said.get(4..).map(serde_json::from_slice::<raw::ServerHello>);
     closed.is_ok()
         && greeting.is_some_and(|read| read.is_ok_and(|greeting| greeting.refused.is_some()))
 }

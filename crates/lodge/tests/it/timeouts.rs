@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{Ask, DEADLINE, Lodge, Server, Wire, eventually_true, text};
+use crate::{DEADLINE, HttpConnection, Lodge, Request, Server, eventually_true, text};
 
 /// The pause between two writes of a slow client.
 const BETWEEN_DROPS: Duration = Duration::from_millis(50);
@@ -45,8 +45,8 @@ fn a_request_head_that_does_not_end_is_cut_off() {
 #[test]
 fn a_connection_that_idles_after_its_answer_is_cut_off() {
     let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
-    let mut wire = Wire::connect(server.address).unwrap();
-    assert_eq!(Ask::new(server.address, "GET", "/unknown").on(&mut wire).unwrap().status, 404);
+    let mut wire = HttpConnection::connect(server.address).unwrap();
+    assert_eq!(Request::new(server.address, "GET", "/unknown").on(&mut wire).unwrap().status, 404);
     let lasted = drip_until_cut_off(wire.stream(), b"");
     assert!(lasted < Duration::from_secs(8), "{lasted:?}");
 }
@@ -66,7 +66,7 @@ fn a_long_body_has_a_longer_timeout() {
     let lodge =
         Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").with("LODGE_APPS", "accounts");
     let (server, [token]) = lodge.start_with(["ada"]);
-    let mut wire = Wire::connect(server.address).unwrap();
+    let mut wire = HttpConnection::connect(server.address).unwrap();
     let head = format!(
         "PUT /api/me/picture HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
          Content-Length: {}\r\n\r\n",
@@ -100,12 +100,12 @@ fn concurrent_uploads_are_limited_per_address() {
 }
 
 /// A list request whose response exceeds every socket buffer: a thousand links with targets of 8 KB.
-fn large_list(lodge: &Lodge) -> Ask {
+fn large_list(lodge: &Lodge) -> Request {
     let rows = (0..1000).map(|row| format!("l{row},https://example.org/{}\n", "x".repeat(8000)));
     let file = lodge.write("large.csv", format!("short,target\n{}", rows.collect::<String>()));
     let key = lodge.key("me");
     lodge.admin(&["import", "--from", "lodge", "--key", "me", text(&file)]);
-    Ask::new(([127, 0, 0, 1], 1).into(), "GET", "/api/links?limit=1000").bearer(&key)
+    Request::new(([127, 0, 0, 1], 1).into(), "GET", "/api/links?limit=1000").bearer(&key)
 }
 
 fn open_connections(server: &Server) -> f64 {
@@ -116,7 +116,7 @@ fn open_connections(server: &Server) -> f64 {
 fn a_client_that_does_not_read_its_answer_is_cut_off() {
     let (lodge, server) = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").started();
     let list = large_list(&lodge);
-    let readers: Vec<Wire> = (0..5).map(|_| server.send_raw(&list.bytes())).collect();
+    let readers: Vec<HttpConnection> = (0..5).map(|_| server.send_raw(&list.bytes())).collect();
     // The connection that reads the metrics counts too.
     eventually_true("the readers are served", || open_connections(&server) > 5.5);
     eventually_true("the readers are cut off", || open_connections(&server) < 1.5);
@@ -134,7 +134,7 @@ fn a_client_that_pipelines_and_never_reads_is_cut_off() {
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let before = server.memory_bytes();
     let many = "GET /gg HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);
-    let mut wire = Wire::connect(server.address).unwrap();
+    let mut wire = HttpConnection::connect(server.address).unwrap();
     let began = Instant::now();
     while wire.write(many.as_bytes()).is_ok() {
         assert!(began.elapsed() < DEADLINE, "the connection is still open");

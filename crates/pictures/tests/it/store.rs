@@ -119,7 +119,7 @@ fn stall(folder: &Path, id: PictureId) -> Stall {
 async fn an_unresponsive_disk_times_out() {
     let folder = TempDir::new().unwrap();
     let store = ObjectPictures::in_folder(folder.path()).unwrap();
-    let store = store.within(Duration::from_millis(300));
+    let store = store.with_timeout(Duration::from_millis(300));
     let (id, picture) = picture("after the stall");
     let (stalled, _) = self::picture("stalled");
     let pipe = stall(folder.path(), stalled);

@@ -1,13 +1,14 @@
 //! Creates, changes and deletes accounts.
 
 use lodge_domain::accounts::{
-    Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount, PictureId, Role,
+    Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Email, EndSessions,
+    NewAccount, PictureId, Role,
 };
 
 use super::{
     events,
     find::get,
-    row::{self, kept_nickname, role_number},
+    row::{self, role_number, stored_nickname},
     sessions,
 };
 use crate::{
@@ -20,7 +21,7 @@ statements! {
     ADD = same("INSERT INTO accounts (username, nickname, email, role, password, epoch, created_at) \
         VALUES (?, ?, ?, ?, ?, 1, ?)");
     /// Locks the account's row: the first statement of every change of an account or of rows that belong to it.
-    STANDING = for_update!("SELECT epoch, picture, role FROM accounts WHERE id = ? AND deleted_at IS NULL");
+    LOCK_ACCOUNT = for_update!("SELECT epoch, picture, role FROM accounts WHERE id = ? AND deleted_at IS NULL");
     SET_NICKNAME = same("UPDATE accounts SET nickname = nullif(?, username) WHERE id = ?");
     SET_EMAIL = same("UPDATE accounts SET email = ? WHERE id = ?");
     SET_ROLE = same("UPDATE accounts SET role = ? WHERE id = ?");
@@ -33,7 +34,7 @@ statements! {
     KEEP_SESSION = same("UPDATE sessions SET epoch = ? WHERE account = ? AND id = ? AND epoch = ?");
     UNLINK_ALL = same("DELETE FROM identities WHERE account = ?");
     /// The row of a deleted account stays, so that its name remains reserved.
-    BURY = same("UPDATE accounts SET nickname = NULL, email = NULL, role = 0, password = NULL, reset = NULL, \
+    MARK_DELETED = same("UPDATE accounts SET nickname = NULL, email = NULL, role = 0, password = NULL, reset = NULL, \
         reset_until = NULL, epoch = epoch + 1, banned_at = NULL, picture = NULL, deleted_at = ? \
         WHERE id = ? AND deleted_at IS NULL");
 }
@@ -43,7 +44,7 @@ const NO_SESSION: [u8; 16] = [0; 16];
 /// Creates an account; `None` if its name is taken.
 pub(super) fn add(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<Account>, Failure> {
     let Some(id) = insert(tx, new)? else { return Ok(None) };
-    events::note_own(tx, id, EventKind::SignedUp, new.created_at)?;
+    events::record_by_owner(tx, id, AccountEventKind::SignedUp, new.created_at)?;
     get(tx, id)
 }
 
@@ -52,7 +53,7 @@ pub(super) fn insert(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<Account
     let NewAccount { username, nickname, email, role, password, created_at } = new;
     let values = values![
         username.as_str(),
-        kept_nickname(nickname, username),
+        stored_nickname(nickname, username),
         email.as_ref().map(Email::as_str),
         role_number(*role),
         password.as_ref().map(|hash| hash.0.as_str()),
@@ -65,10 +66,10 @@ pub(super) fn insert(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<Account
 pub(super) fn change(
     tx: &mut dyn Tx,
     change: &AccountChange,
-    event: &Event,
+    event: &AccountEvent,
 ) -> Result<Option<Account>, Failure> {
     let id = event.account;
-    let Some(standing) = standing(tx, id)? else { return Ok(None) };
+    let Some(standing) = lock_account(tx, id)? else { return Ok(None) };
     if !standing.allows(change) {
         return Ok(None);
     }
@@ -84,7 +85,7 @@ pub(super) fn change(
     if let Some(ending) = change.ending {
         end(tx, id, ending, standing.epoch)?;
     }
-    events::note(tx, event)?;
+    events::record(tx, event)?;
     get(tx, id)
 }
 
@@ -121,12 +122,12 @@ fn set(tx: &mut dyn Tx, id: AccountId, change: &AccountChange) -> Result<(), Fai
 pub(super) fn end(
     tx: &mut dyn Tx,
     id: AccountId,
-    ending: Ending,
+    ending: EndSessions,
     epoch: u32,
 ) -> Result<(), Failure> {
     let kept = match ending {
-        Ending::All => NO_SESSION,
-        Ending::AllBut(session) => *session.0.as_bytes(),
+        EndSessions::All => NO_SESSION,
+        EndSessions::AllBut(session) => *session.0.as_bytes(),
     };
     tx.execute(&SET_EPOCH, values![epoch + 1, id.0])?;
     tx.execute(&KEEP_SESSION, values![epoch + 1, id.0, &kept, epoch])?;
@@ -134,27 +135,27 @@ pub(super) fn end(
 }
 
 /// Deletes an account; its name stays reserved for [`super::NAME_RESERVED`].
-pub(super) fn remove(tx: &mut dyn Tx, event: &Event) -> Result<Option<Account>, Failure> {
+pub(super) fn remove(tx: &mut dyn Tx, event: &AccountEvent) -> Result<Option<Account>, Failure> {
     let id = event.account;
-    if standing(tx, id)?.is_none() {
+    if lock_account(tx, id)?.is_none() {
         return Ok(None);
     }
     let account = get(tx, id)?;
-    tx.execute(&BURY, values![event.at, id.0])?;
+    tx.execute(&MARK_DELETED, values![event.at, id.0])?;
     tx.execute(&END_SESSIONS, values![id.0, &NO_SESSION])?;
     tx.execute(&UNLINK_ALL, values![id.0])?;
-    events::note(tx, event)?;
+    events::record(tx, event)?;
     Ok(account)
 }
 
 /// The columns on which the preconditions of a change depend.
-pub(super) struct Standing {
+pub(super) struct LockedAccount {
     epoch: u32,
     picture: Option<PictureId>,
     role: Role,
 }
 
-impl Standing {
+impl LockedAccount {
     fn allows(&self, change: &AccountChange) -> bool {
         change.at_epoch.is_none_or(|expected| expected == self.epoch)
             && change.had_picture.is_none_or(|expected| expected == self.picture)
@@ -164,9 +165,12 @@ impl Standing {
 
 /// Reads the preconditions of a change and locks the account until the commit against other changes of it and of
 /// rows that belong to it. `None` if there is no such account.
-pub(super) fn standing(tx: &mut dyn Tx, id: AccountId) -> Result<Option<Standing>, Failure> {
-    tx.one(&STANDING, values![id.0], |row| {
-        Ok(Standing {
+pub(super) fn lock_account(
+    tx: &mut dyn Tx,
+    id: AccountId,
+) -> Result<Option<LockedAccount>, Failure> {
+    tx.one(&LOCK_ACCOUNT, values![id.0], |row| {
+        Ok(LockedAccount {
             epoch: row.get(0)?,
             picture: row.get::<Option<[u8; 32]>>(1)?.map(PictureId::stored),
             role: row::role(row.get(2)?)?,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
-    accounts::{AccountId, Actor, Event, EventKind},
+    accounts::{AccountEvent, AccountEventKind, AccountId, Actor},
 };
 
 use super::feed;
@@ -28,8 +28,8 @@ pub const EVENTS_OF_ONE_KEPT: usize = 1_000;
 pub const EVENTS_TRIMMED_EVERY: usize = 64;
 
 /// Records an event in this transaction, and appends it to the feed if cached sessions may be stale after it.
-pub(super) fn note(tx: &mut dyn Tx, event: &Event) -> Result<(), Failure> {
-    let Event { account, at, kind, by } = event;
+pub(super) fn record(tx: &mut dyn Tx, event: &AccountEvent) -> Result<(), Failure> {
+    let AccountEvent { account, at, kind, by } = event;
     let row = tx.insert(&NOTE, values![account.0, *at, kind.name(), did(*by)])?;
     // Bounds the events of one account on disk.
     if row.is_some_and(|row| row.unsigned_abs() % EVENTS_TRIMMED_EVERY as u64 == 0) {
@@ -39,37 +39,41 @@ pub(super) fn note(tx: &mut dyn Tx, event: &Event) -> Result<(), Failure> {
             tx.execute(&TRIM, values![account.0, oldest])?;
         }
     }
-    if begins(*kind) { Ok(()) } else { feed::tell(tx, *account, *at) }
+    if keeps_sessions_valid(*kind) { Ok(()) } else { feed::append(tx, *account, *at) }
 }
 
 /// Records an event that the owner of the account caused.
-pub(super) fn note_own(
+pub(super) fn record_by_owner(
     tx: &mut dyn Tx,
     account: AccountId,
-    kind: EventKind,
+    kind: AccountEventKind,
     at: Timestamp,
 ) -> Result<(), Failure> {
-    note(tx, &Event { account, at, kind, by: Actor::Owner })
+    record(tx, &AccountEvent { account, at, kind, by: Actor::Owner })
 }
 
 /// Whether an event leaves cached sessions valid.
-fn begins(kind: EventKind) -> bool {
-    use EventKind::{Linked, SignedIn, SignedInByProvider, SignedUp};
+fn keeps_sessions_valid(kind: AccountEventKind) -> bool {
+    use AccountEventKind::{Linked, SignedIn, SignedInByProvider, SignedUp};
     matches!(kind, SignedUp | SignedIn | SignedInByProvider | Linked)
 }
 
 /// Returns the events of an account, newest first.
-pub(super) fn of(tx: &mut dyn Tx, account: AccountId, limit: usize) -> Result<Vec<Event>, Failure> {
+pub(super) fn of(
+    tx: &mut dyn Tx,
+    account: AccountId,
+    limit: usize,
+) -> Result<Vec<AccountEvent>, Failure> {
     tx.all(&LIST, values![account.0, limit], read)
 }
 
-fn read(row: Row<'_>) -> Result<Event, Failure> {
+fn read(row: Row<'_>) -> Result<AccountEvent, Failure> {
     let kind: String = row.get(2)?;
     let unknown = || Error::internal(format!("unknown kind of account event: {kind}"));
-    Ok(Event {
+    Ok(AccountEvent {
         account: AccountId(row.get(0)?),
         at: row.get(1)?,
-        kind: EventKind::named(&kind).ok_or_else(unknown)?,
+        kind: AccountEventKind::named(&kind).ok_or_else(unknown)?,
         by: row.get::<Option<i64>>(3)?.map_or(Actor::Owner, actor),
     })
 }

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use lodge_domain::{
     Result,
     accounts::{
-        Account, AccountId, Ending, Event, EventKind, Identity, IdentityStore, Linked,
-        LinkedIdentity, NewAccount, NewTicket, Redeemed, SessionId, TicketDigest, Unlink, Unlinked,
+        Account, AccountEvent, AccountEventKind, AccountId, EndSessions, Identity, IdentityStore,
+        Linked, LinkedIdentity, NewAccount, NewTicket, Redeemed, SessionId, TicketDigest, Unlink,
+        Unlinked,
     },
 };
 
@@ -57,12 +58,17 @@ impl<D: Database> IdentityStore for SqlIdentities<D> {
         metered::read(&*self.0, move |tx| list(tx, account)).await
     }
 
-    async fn link(&self, identity: Identity, session: SessionId, event: Event) -> Result<Linked> {
+    async fn link(
+        &self,
+        identity: Identity,
+        session: SessionId,
+        event: AccountEvent,
+    ) -> Result<Linked> {
         metered::write(&*self.0, move |tx| link(tx, &identity, session, &event)).await
     }
 
-    async fn unlink(&self, wish: Unlink, event: Event) -> Result<Unlinked> {
-        metered::write(&*self.0, move |tx| unlink(tx, &wish, &event)).await
+    async fn unlink(&self, request: Unlink, event: AccountEvent) -> Result<Unlinked> {
+        metered::write(&*self.0, move |tx| unlink(tx, &request, &event)).await
     }
 
     async fn issue(&self, ticket: NewTicket) -> Result<()> {
@@ -85,10 +91,10 @@ fn link(
     tx: &mut dyn Tx,
     identity: &Identity,
     session: SessionId,
-    event: &Event,
+    event: &AccountEvent,
 ) -> Result<Linked, Failure> {
     let account = event.account;
-    if change::standing(tx, account)?.is_none()
+    if change::lock_account(tx, account)?.is_none()
         || !sessions::is_live(tx, account, session, event.at)?
     {
         return Ok(Linked::NoSession);
@@ -104,13 +110,13 @@ fn link(
     if !add(tx, identity, account, event)? {
         return Ok(Linked::Elsewhere);
     }
-    events::note(tx, event)?;
+    events::record(tx, event)?;
     Ok(Linked::Done)
 }
 
-fn unlink(tx: &mut dyn Tx, wish: &Unlink, event: &Event) -> Result<Unlinked, Failure> {
-    let Unlink { issuer, kept, issuers } = wish;
-    if change::standing(tx, event.account)?.is_none() {
+fn unlink(tx: &mut dyn Tx, request: &Unlink, event: &AccountEvent) -> Result<Unlinked, Failure> {
+    let Unlink { issuer, kept, issuers } = request;
+    if change::lock_account(tx, event.account)?.is_none() {
         return Ok(Unlinked::NotLinked);
     }
     let Some(account) = get(tx, event.account)? else { return Ok(Unlinked::NotLinked) };
@@ -124,8 +130,8 @@ fn unlink(tx: &mut dyn Tx, wish: &Unlink, event: &Event) -> Result<Unlinked, Fai
         return Ok(Unlinked::OnlyWay);
     }
     tx.execute(&REMOVE, values![account.id.0, issuer])?;
-    change::end(tx, account.id, Ending::AllBut(*kept), account.epoch)?;
-    events::note(tx, event)?;
+    change::end(tx, account.id, EndSessions::AllBut(*kept), account.epoch)?;
+    events::record(tx, event)?;
     Ok(Unlinked::Done)
 }
 
@@ -146,10 +152,10 @@ fn redeem(tx: &mut dyn Tx, ticket: TicketDigest, new: &NewAccount) -> Result<Red
         return Ok(Redeemed::Known);
     }
     let Some(account) = change::add(tx, new)? else { return Ok(Redeemed::Taken) };
-    let event = Event {
+    let event = AccountEvent {
         account: account.id,
         at: new.created_at,
-        kind: EventKind::Linked,
+        kind: AccountEventKind::Linked,
         by: lodge_domain::accounts::Actor::Owner,
     };
     if !add(tx, &identity, account.id, &event)? {
@@ -157,7 +163,7 @@ fn redeem(tx: &mut dyn Tx, ticket: TicketDigest, new: &NewAccount) -> Result<Red
         return Err(Failure::Deadlock("another transaction linked the identity".into()));
     }
     tx.execute(&USE_UP, values![&ticket.0])?;
-    events::note(tx, &event)?;
+    events::record(tx, &event)?;
     Ok(Redeemed::Made(account))
 }
 
@@ -171,7 +177,7 @@ fn add(
     tx: &mut dyn Tx,
     Identity { issuer, subject }: &Identity,
     account: AccountId,
-    event: &Event,
+    event: &AccountEvent,
 ) -> Result<bool, Failure> {
     Ok(tx.insert(&ADD, values![issuer, subject, account.0, event.at])?.is_some())
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use lodge_domain::Result;
 
-use crate::{App, Database, Failure, Reads, Tx};
+use crate::{App, Database, Failure, ReadKind, Tx};
 
 /// Seconds of a read.
 const READ: &str = "lodge_accounts_store_read_seconds";
@@ -18,7 +18,7 @@ pub(super) async fn read<T: Send + 'static>(
     database: &impl Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T> {
-    timed(READ, database.read(App::Accounts, Reads::Few, work)).await
+    timed(READ, database.read(App::Accounts, ReadKind::ByKey, work)).await
 }
 
 /// Reads possibly many rows.
@@ -26,7 +26,7 @@ pub(super) async fn scan<T: Send + 'static>(
     database: &impl Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T> {
-    timed(READ, database.read(App::Accounts, Reads::Many, work)).await
+    timed(READ, database.read(App::Accounts, ReadKind::Scan, work)).await
 }
 
 /// Runs a write transaction.

@@ -1,6 +1,7 @@
 //! The stores of accounts, sessions and identities.
 
 mod change;
+mod cleanup;
 mod events;
 mod feed;
 mod find;
@@ -8,26 +9,25 @@ mod identities;
 mod metered;
 mod row;
 mod sessions;
-mod tidy;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use lodge_domain::{
-    Attempt, Done, Result,
+    IdempotencyKey, Idempotent, Result,
     accounts::{
-        Account, AccountChange, AccountId, AccountQuery, AccountStore, Credential, Event,
-        NewAccount, Outcome, PictureId, Username,
+        Account, AccountChange, AccountEvent, AccountId, AccountQuery, AccountStore, Credential,
+        NewAccount, PictureId, SignUpOutcome, Username,
     },
 };
 
 pub use self::{
+    cleanup::{EVENTS_KEPT, NAME_RESERVED, remove_expired},
     events::{EVENTS_OF_ONE_KEPT, EVENTS_TRIMMED_EVERY},
     find::FIND_BY_NAME,
     identities::{SqlIdentities, TICKETS_MAX},
     row::{role, role_number},
     sessions::SqlSessions,
-    tidy::{EVENTS_KEPT, NAME_RESERVED, tidy},
 };
 use self::{
     find::{BY_ID, BY_NAME, get},
@@ -35,7 +35,7 @@ use self::{
 };
 use crate::{
     App, Database, Failure, Statement, Tx,
-    outcomes::{self, Form},
+    outcomes::{self, OutcomeCodec},
     statement::{same, statements},
     tx::values,
 };
@@ -57,7 +57,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
         find::STATEMENTS,
         identities::STATEMENTS,
         sessions::STATEMENTS,
-        tidy::STATEMENTS,
+        cleanup::STATEMENTS,
     ]
     .into_iter()
     .flatten()
@@ -65,12 +65,12 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
 }
 
 /// Stored outcome of a sign-up: the new account, or `None` if the name was taken.
-static SIGNED_UP: Form<Option<Account>, Outcome> = Form {
+static SIGNED_UP: OutcomeCodec<Option<Account>, SignUpOutcome> = OutcomeCodec {
     app: App::Accounts,
-    wrap: |made| made.map_or(Outcome::Taken, |account| Outcome::SignedUp(account.id)),
+    wrap: |made| made.map_or(SignUpOutcome::Taken, |account| SignUpOutcome::SignedUp(account.id)),
     unwrap: |tx, outcome| match outcome {
-        Outcome::SignedUp(id) => Ok(Some(get(tx, id)?.ok_or(Outcome::DELETED)?)),
-        Outcome::Taken => Ok(None),
+        SignUpOutcome::SignedUp(id) => Ok(Some(get(tx, id)?.ok_or(SignUpOutcome::DELETED)?)),
+        SignUpOutcome::Taken => Ok(None),
     },
 };
 
@@ -79,18 +79,20 @@ pub struct SqlAccounts<D>(pub Arc<D>);
 
 #[async_trait]
 impl<D: Database> AccountStore for SqlAccounts<D> {
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
-        let attempt = attempt.clone();
-        metered::read(&*self.0, move |tx| outcomes::recall(tx, &attempt)).await
+    async fn stored_outcome(&self, idempotency: &IdempotencyKey) -> Result<Option<SignUpOutcome>> {
+        let idempotency = idempotency.clone();
+        metered::read(&*self.0, move |tx| outcomes::stored_outcome(tx, &idempotency)).await
     }
 
     async fn add(
         &self,
         account: NewAccount,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Option<Account>>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Option<Account>>> {
         let add = move |tx: &mut dyn Tx| {
-            outcomes::once(tx, attempt.as_ref(), &SIGNED_UP, |tx| change::add(tx, &account))
+            outcomes::idempotent(tx, idempotency.as_ref(), &SIGNED_UP, |tx| {
+                change::add(tx, &account)
+            })
         };
         metered::write(&*self.0, add).await
     }
@@ -119,11 +121,11 @@ impl<D: Database> AccountStore for SqlAccounts<D> {
         metered::scan(&*self.0, move |tx| list(tx, &query)).await
     }
 
-    async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>> {
+    async fn change(&self, change: AccountChange, event: AccountEvent) -> Result<Option<Account>> {
         metered::write(&*self.0, move |tx| change::change(tx, &change, &event)).await
     }
 
-    async fn remove(&self, event: Event) -> Result<Option<Account>> {
+    async fn remove(&self, event: AccountEvent) -> Result<Option<Account>> {
         metered::write(&*self.0, move |tx| change::remove(tx, &event)).await
     }
 
@@ -131,7 +133,7 @@ impl<D: Database> AccountStore for SqlAccounts<D> {
         metered::scan(&*self.0, move |tx| pictured(tx, &pictures)).await
     }
 
-    async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>> {
+    async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<AccountEvent>> {
         metered::scan(&*self.0, move |tx| events::of(tx, id, limit)).await
     }
 }

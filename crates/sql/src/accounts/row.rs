@@ -75,6 +75,6 @@ pub fn role(number: i64) -> Result<Role, Failure> {
 }
 
 /// The nickname to store: `None` if it equals the username.
-pub(super) fn kept_nickname<'a>(nickname: &'a Nickname, username: &Username) -> Option<&'a str> {
+pub(super) fn stored_nickname<'a>(nickname: &'a Nickname, username: &Username) -> Option<&'a str> {
     Some(nickname.as_str()).filter(|nickname| *nickname != username.as_str())
 }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use lodge_domain::{
     Result,
     accounts::{
-        AccountId, Changed, EventKind, FeedPlace, NewSession, Session, SessionDigest, SessionId,
-        SessionStore, SignedIn,
+        AccountEventKind, AccountId, FeedPage, FeedPosition, NewSession, Session, SessionDigest,
+        SessionId, SessionStore, SignedIn,
     },
 };
 use uuid::Uuid;
@@ -18,7 +18,7 @@ use super::{
     row::{self, columns as account_columns},
 };
 use crate::{
-    App, Database, Failure, Reads, Row, Tx,
+    App, Database, Failure, ReadKind, Row, Tx,
     statement::{same, statements},
     tx::values,
 };
@@ -88,11 +88,11 @@ impl<D: Database> SessionStore for SqlSessions<D> {
         metered::read(&*self.database, list).await
     }
 
-    async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed> {
+    async fn changed_since(&self, place: Option<FeedPosition>) -> Result<FeedPage> {
         let feed = self.feed;
         let changed = move |tx: &mut dyn Tx| feed::changed_since(tx, feed, place);
         // Not measured: this is polled continuously, not called by requests.
-        self.database.read(App::Accounts, Reads::Few, changed).await
+        self.database.read(App::Accounts, ReadKind::ByKey, changed).await
     }
 
     async fn end(&self, account: AccountId, session: SessionId, at: Timestamp) -> Result<bool> {
@@ -108,12 +108,12 @@ fn begin(tx: &mut dyn Tx, new: &NewSession) -> Result<bool, Failure> {
     if tx.execute(&BEGIN, values)? == 0 {
         return Ok(false);
     }
-    events::note_own(tx, *account, *kind, *created_at)?;
+    events::record_by_owner(tx, *account, *kind, *created_at)?;
     let read = |row: Row<'_>| row.get::<[u8; 16]>(0);
     if let Some(oldest) = tx.one(&TOO_MANY, values![account.0, SESSIONS_MAX], read)? {
         tx.execute(&END_OLDEST, values![account.0, &oldest])?;
         // A process may have it cached.
-        events::note_own(tx, *account, EventKind::SignedOut, *created_at)?;
+        events::record_by_owner(tx, *account, AccountEventKind::SignedOut, *created_at)?;
     }
     Ok(true)
 }
@@ -137,7 +137,7 @@ fn end(
     if tx.execute(&END, values![account.0, session.0.as_bytes()])? == 0 {
         return Ok(false);
     }
-    events::note_own(tx, account, EventKind::SignedOut, at)?;
+    events::record_by_owner(tx, account, AccountEventKind::SignedOut, at)?;
     Ok(true)
 }
 

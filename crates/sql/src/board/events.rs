@@ -1,10 +1,10 @@
 //! Pages of a channel's events by cursor.
 
-use lodge_domain::board::{Cursor, Event, EventsPage, Reach, Slug};
+use lodge_domain::board::{BoardEvent, Cursor, EventRange, EventsPage, Slug};
 
 use super::{
     ChannelRow,
-    origins::{self, Standing},
+    origins::{self, OriginState},
     row::{self, select_events},
 };
 use crate::{
@@ -24,16 +24,16 @@ statements! {
 pub(super) fn page(
     tx: &mut dyn Tx,
     slug: &Slug,
-    reach: &Reach,
+    reach: &EventRange,
     limit: usize,
 ) -> Result<EventsPage, Failure> {
     let channel = origins::channel(tx, slug)?;
-    let standings = origins::standings(tx, channel)?;
+    let standings = origins::origin_states(tx, channel)?;
     let closed = origins::closed(&standings);
     let (had, newest) = match reach {
-        Reach::After(cursor) => (cursor.clone().unfolded(&closed), false),
-        Reach::Before(cursor) => (cursor.clone().unfolded(&closed), true),
-        Reach::Tail => (origins::everything(&standings), true),
+        EventRange::After(cursor) => (cursor.clone().unfolded(&closed), false),
+        EventRange::Before(cursor) => (cursor.clone().unfolded(&closed), true),
+        EventRange::Tail => (origins::end_cursor(&standings), true),
     };
     let mut events = Vec::new();
     for standing in standings.iter().filter(|standing| has_more(standing, &had, newest)) {
@@ -49,7 +49,7 @@ pub(super) fn page(
 }
 
 /// Whether this origin has events for the page.
-fn has_more(standing: &Standing, had: &Cursor, newest: bool) -> bool {
+fn has_more(standing: &OriginState, had: &Cursor, newest: bool) -> bool {
     let last = standing.last.map_or(0, |(seq, _)| seq);
     let seq = had.seq(standing.origin);
     if newest { seq > 0 && last > 0 } else { last > seq }
@@ -58,11 +58,11 @@ fn has_more(standing: &Standing, had: &Cursor, newest: bool) -> bool {
 fn of_origin(
     tx: &mut dyn Tx,
     channel: ChannelRow,
-    standing: &Standing,
+    standing: &OriginState,
     had: &Cursor,
     newest: bool,
     limit: usize,
-) -> Result<Vec<Event>, Failure> {
+) -> Result<Vec<BoardEvent>, Failure> {
     let seq = had.seq(standing.origin).cast_signed();
     let values = values![channel.0, standing.origin.number(), seq, limit.saturating_add(1)];
     tx.all(if newest { &UP_TO } else { &AFTER }, values, row::event)

@@ -5,17 +5,18 @@ use jiff::Timestamp;
 use lodge_domain::{
     Result,
     board::{
-        Actor, Amended, BoardLog, Event, EventId, EventLog, EventsPage, Message, MessageSearch,
-        MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Reach, Slug, Version, Wish,
+        Action, Actor, Applied, BoardEvent, BoardLog, EventId, EventLog, EventRange, EventsPage,
+        Message, MessageSearch, MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Slug,
+        Version,
     },
 };
 
-use super::{SqlBoard, amend, events, messages, post};
-use crate::{App, Database, Reads};
+use super::{SqlBoard, apply, events, messages, post};
+use crate::{App, Database, ReadKind};
 
 #[async_trait]
 impl<D: Database> EventLog for SqlBoard<D> {
-    async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+    async fn events(&self, channel: Slug, reach: EventRange, limit: usize) -> Result<EventsPage> {
         self.read(move |tx| events::page(tx, &channel, &reach, limit)).await
     }
 }
@@ -27,24 +28,29 @@ impl<D: Database> BoardLog for SqlBoard<D> {
         self.write(move |tx| post::post(tx, words, origin, &new, &by, now)).await
     }
 
-    async fn foresee(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Option<Event>> {
+    async fn dry_run(
+        &self,
+        new: NewMessage,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<Option<BoardEvent>> {
         let origin = self.origin;
-        self.read(move |tx| post::foresee(tx, origin, &new, &by, now)).await
+        self.read(move |tx| post::dry_run(tx, origin, &new, &by, now)).await
     }
 
-    async fn amend(
+    async fn apply(
         &self,
         channel: Slug,
         message: EventId,
-        wish: Wish,
+        action: Action,
         by: Actor,
         now: Timestamp,
-    ) -> Result<Option<Amended>> {
+    ) -> Result<Option<Applied>> {
         let (origin, words) = (self.origin, self.words);
-        let amend = move |tx: &mut dyn crate::Tx| {
-            amend::amend(tx, words, origin, (&channel, message), &wish, &by, now)
+        let apply_one = move |tx: &mut dyn crate::Tx| {
+            apply::apply(tx, words, origin, (&channel, message), &action, &by, now)
         };
-        self.write(amend).await
+        self.write(apply_one).await
     }
 
     async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage> {
@@ -62,7 +68,7 @@ impl<D: Database> BoardLog for SqlBoard<D> {
     async fn search(&self, search: MessageSearch) -> Result<Vec<Message>> {
         let words = self.words;
         let find = move |tx: &mut dyn crate::Tx| messages::search(tx, words, &search);
-        self.database.read(App::Board, Reads::Search, find).await
+        self.database.read(App::Board, ReadKind::Search, find).await
     }
 
     async fn written_by(
@@ -72,6 +78,6 @@ impl<D: Database> BoardLog for SqlBoard<D> {
         limit: usize,
     ) -> Result<Vec<(i64, Message)>> {
         let scan = move |tx: &mut dyn crate::Tx| messages::written_by(tx, author, after, limit);
-        self.database.read(App::Board, Reads::Many, scan).await
+        self.database.read(App::Board, ReadKind::Scan, scan).await
     }
 }

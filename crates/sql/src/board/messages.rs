@@ -10,7 +10,7 @@ use lodge_domain::board::{
 use super::{
     WordIndex, origins,
     projection::no_message,
-    row::{self, Reader, name, select_messages},
+    row::{self, Reader, event_key, select_messages},
 };
 use crate::{
     Failure, Row, Statement, Tx,
@@ -48,15 +48,15 @@ pub(super) static PAGES: &[&Statement] = &[&LAST, &BEFORE, &WRITTEN];
 /// Returns the last messages of a channel, or the last before a given message.
 pub(super) fn page(tx: &mut dyn Tx, query: &MessagesQuery) -> Result<MessagesPage, Failure> {
     let channel = origins::channel(tx, &query.channel)?;
-    let standings = origins::standings(tx, channel)?;
-    let cursor = origins::everything(&standings).folded(&origins::closed(&standings))?;
+    let standings = origins::origin_states(tx, channel)?;
+    let cursor = origins::end_cursor(&standings).folded(&origins::closed(&standings))?;
     let reader = Reader { person: query.reader, sees_hidden: false };
     let limit = query.limit.saturating_add(1);
     let found = match query.before {
         None => row::messages(tx, &LAST, values![channel.0, limit], reader)?,
         Some(id) => {
-            let at = tx.one(&PLACE, &name(channel, id), |row| row.get::<i64>(0))?;
-            let [channel, origin, seq] = name(channel, id);
+            let at = tx.one(&PLACE, &event_key(channel, id), |row| row.get::<i64>(0))?;
+            let [channel, origin, seq] = event_key(channel, id);
             let values = values![channel, at.ok_or_else(no_message)?, origin, seq, limit];
             row::messages(tx, &BEFORE, values, reader)?
         }
@@ -81,7 +81,7 @@ pub(super) fn one(
 ) -> Result<Option<Message>, Failure> {
     let channel = origins::channel(tx, slug)?;
     let reader = Reader { person: reader.id(), sees_hidden: reader.is_staff() };
-    let found = row::messages(tx, &ONE, &name(channel, id), reader)?;
+    let found = row::messages(tx, &ONE, &event_key(channel, id), reader)?;
     Ok(found.into_iter().next().map(|(_, message)| message))
 }
 
@@ -98,13 +98,13 @@ pub(super) fn by_row(
 /// Returns the former versions of a message, oldest first; none unless it is shown.
 pub(super) fn history(tx: &mut dyn Tx, slug: &Slug, id: EventId) -> Result<Vec<Version>, Failure> {
     let channel = origins::channel(tx, slug)?;
-    let first = tx.one(&FIRST, &name(channel, id), |row| {
+    let first = tx.one(&FIRST, &event_key(channel, id), |row| {
         Ok((version(row)?, row::visibility(row.get(2)?)?))
     })?;
     let (Some(first), Visibility::Shown) = first.ok_or_else(no_message)? else {
         return Ok(Vec::new());
     };
-    let [channel, origin, seq] = name(channel, id);
+    let [channel, origin, seq] = event_key(channel, id);
     let edits = tx.all(&EDITS, values![channel, origin, seq, EDITS_MAX], version)?;
     let mut versions: Vec<_> = [first].into_iter().chain(edits.into_iter().flatten()).collect();
     // The last version is the current text.

@@ -5,19 +5,19 @@
 //! updates it in the transaction that stores an event; the result does not depend on the order in which events of
 //! several origins arrive.
 
-mod amend;
+mod apply;
 mod channels;
 mod events;
 mod hooks;
 mod log;
+mod members;
 mod messages;
 mod origins;
 mod pending;
-mod people;
 mod pictures;
 mod post;
 mod projection;
-mod reading;
+mod read_positions;
 mod record;
 mod reports;
 mod row;
@@ -25,10 +25,10 @@ mod store;
 mod words;
 
 pub use self::{
+    members::{MENTIONS_PER_DELETE, forget_mentions, note},
     origins::{ChannelRow, channel, next},
-    people::{FORGOTTEN_AT_ONCE, forget_mentions, note},
-    reading::SqlReads,
-    record::{Recorded, record},
+    read_positions::SqlReadPositions,
+    record::{LoggedEvent, record},
     store::SqlBoard,
     words::WordIndex,
 };
@@ -38,17 +38,17 @@ use crate::Statement;
 /// rows at most) are left out.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
     [
-        amend::STATEMENTS,
+        apply::STATEMENTS,
         channels::STATEMENTS,
         events::STATEMENTS,
         hooks::STATEMENTS,
         messages::STATEMENTS,
         origins::STATEMENTS,
-        people::STATEMENTS,
+        members::STATEMENTS,
         pictures::STATEMENTS,
         post::STATEMENTS,
         projection::STATEMENTS,
-        reading::STATEMENTS,
+        read_positions::STATEMENTS,
         record::STATEMENTS,
         reports::STATEMENTS,
         row::STATEMENTS,

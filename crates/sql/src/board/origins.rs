@@ -45,7 +45,7 @@ pub fn channel(tx: &mut dyn Tx, slug: &Slug) -> Result<ChannelRow, Failure> {
 }
 
 /// The state of an origin in one channel.
-pub(super) struct Standing {
+pub(super) struct OriginState {
     pub(super) origin: Origin,
     pub(super) is_open: bool,
     /// The origin's last event in the channel; `None` if it has written no event there.
@@ -53,28 +53,31 @@ pub(super) struct Standing {
 }
 
 /// Returns all origins with their state in a channel, in the order in which they began to write to the database.
-pub(super) fn standings(tx: &mut dyn Tx, channel: ChannelRow) -> Result<Vec<Standing>, Failure> {
+pub(super) fn origin_states(
+    tx: &mut dyn Tx,
+    channel: ChannelRow,
+) -> Result<Vec<OriginState>, Failure> {
     let origins = tx.all(&ORIGINS, values![], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let standing = |(number, is_open): (u32, bool)| {
         let read = |row: crate::Row<'_>| Ok((row.get(0)?, Stamp::stored(row.get(1)?)));
         let last = tx.one(&LAST, values![channel.0, number], read)?;
         let origin = Origin::new(number);
         let origin = origin.ok_or_else(|| Error::internal("an origin has no number"))?;
-        Ok(Standing { origin, is_open, last })
+        Ok(OriginState { origin, is_open, last })
     };
     origins.into_iter().map(standing).collect()
 }
 
 /// Returns the last event of each closed origin in the channel; cursors fold these origins.
-pub(super) fn closed(standings: &[Standing]) -> Vec<(Origin, u64)> {
+pub(super) fn closed(standings: &[OriginState]) -> Vec<(Origin, u64)> {
     let closed = standings.iter().filter(|standing| !standing.is_open);
     closed.map(|standing| (standing.origin, standing.last.map_or(0, |(seq, _)| seq))).collect()
 }
 
 /// Returns the cursor at the end of the channel, unfolded.
-pub(super) fn everything(standings: &[Standing]) -> Cursor {
+pub(super) fn end_cursor(standings: &[OriginState]) -> Cursor {
     let mut cursor = Cursor::default();
-    for Standing { origin, last, .. } in standings {
+    for OriginState { origin, last, .. } in standings {
         if let Some((seq, _)) = last {
             cursor.take(EventId { origin: *origin, seq: *seq });
         }
@@ -95,7 +98,7 @@ pub fn next(
     origin: Origin,
     now: jiff::Timestamp,
 ) -> Result<(EventId, Stamp), Failure> {
-    let standings = standings(tx, channel)?;
+    let standings = origin_states(tx, channel)?;
     let latest = standings.iter().filter_map(|standing| standing.last).map(|(_, at)| at).max();
     let own = standings.iter().find(|standing| standing.origin == origin);
     let seq = own.and_then(|own| own.last).map_or(0, |(seq, _)| seq) + 1;

@@ -4,39 +4,42 @@ use std::collections::HashMap;
 
 use lodge_domain::{
     Error, Result,
-    board::{CURSOR_BYTES_MAX, Cursor, PersonId, ReadNote, Slug},
+    board::{CURSOR_BYTES_MAX, Cursor, PersonId, ReadPosition, Slug},
 };
 use parking_lot::Mutex;
 
 /// Pending positions of all members.
-const WAITING_MAX: usize = 20_000;
+const PENDING_MAX: usize = 20_000;
 
 /// Pending positions of one member: the channels that one can open while the database is unavailable.
-const OF_EACH_MAX: usize = 100;
+const PENDING_PER_MEMBER_MAX: usize = 100;
 
 /// The positions that are not stored yet.
 #[derive(Debug, Default)]
-pub(super) struct PendingReads(Mutex<Waiting>);
+pub(super) struct PendingReads(Mutex<Pending>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct Pending {
     of: HashMap<PersonId, Vec<(Slug, Cursor)>>,
     count: usize,
 }
 
 impl PendingReads {
     /// Records a position; [`Error::Unavailable`] if too many are pending.
-    pub(super) fn note(&self, ReadNote { person, channel, cursor }: ReadNote) -> Result<()> {
+    pub(super) fn record(
+        &self,
+        ReadPosition { person, channel, cursor }: ReadPosition,
+    ) -> Result<()> {
         let mut waiting = self.0.lock();
-        let Waiting { of, count } = &mut *waiting;
+        let Pending { of, count } = &mut *waiting;
         let own = of.get_mut(&person);
-        let is_full =
-            *count >= WAITING_MAX || own.as_ref().is_some_and(|own| own.len() >= OF_EACH_MAX);
+        let is_full = *count >= PENDING_MAX
+            || own.as_ref().is_some_and(|own| own.len() >= PENDING_PER_MEMBER_MAX);
         let had = own.and_then(|own| {
             own.iter_mut().find(|(of, had)| *of == channel && had.folds_as(&cursor))
         });
         if let Some((_, had)) = had {
-            let both = had.clone().joined(&cursor);
+            let both = had.clone().merged(&cursor);
             // A cursor that names more origins than fit is not of this board.
             *had = if both.to_string().len() <= CURSOR_BYTES_MAX { both } else { cursor };
             return Ok(());
@@ -55,21 +58,21 @@ impl PendingReads {
     }
 
     /// Returns all pending positions.
-    pub(super) fn all(&self) -> Vec<ReadNote> {
+    pub(super) fn all(&self) -> Vec<ReadPosition> {
         let waiting = self.0.lock();
         let of_each = waiting.of.iter().flat_map(|(person, own)| {
             own.iter().map(|(channel, cursor)| {
                 let (channel, cursor) = (channel.clone(), cursor.clone());
-                ReadNote { person: *person, channel, cursor }
+                ReadPosition { person: *person, channel, cursor }
             })
         });
         of_each.collect()
     }
 
     /// Removes stored positions, except those that have advanced since.
-    pub(super) fn forget(&self, stored: &[ReadNote]) {
+    pub(super) fn forget(&self, stored: &[ReadPosition]) {
         let mut waiting = self.0.lock();
-        let Waiting { of, count } = &mut *waiting;
+        let Pending { of, count } = &mut *waiting;
         for note in stored {
             let Some(own) = of.get_mut(&note.person) else { continue };
             let before = own.len();
@@ -88,20 +91,20 @@ mod tests {
 
     use super::*;
 
-    fn note(person: usize, cursor: &str) -> ReadNote {
+    fn note(person: usize, cursor: &str) -> ReadPosition {
         let person = PersonId::Account(AccountId(i64::try_from(person).unwrap()));
-        ReadNote { person, channel: Slug::lobby(), cursor: cursor.parse().unwrap() }
+        ReadPosition { person, channel: Slug::lobby(), cursor: cursor.parse().unwrap() }
     }
 
     #[test]
     fn positions_of_one_channel_are_merged_without_loss() {
         let reads = PendingReads::default();
         for cursor in ["7:3,9:1", "7:5", "9:2"] {
-            reads.note(note(1, cursor)).unwrap();
+            reads.record(note(1, cursor)).unwrap();
         }
         assert_eq!(reads.all(), [note(1, "7:5,9:2")]);
         // Only the store can unfold a folded cursor.
-        reads.note(note(1, "0:7,9:4")).unwrap();
+        reads.record(note(1, "0:7,9:4")).unwrap();
         assert_eq!(reads.all(), [note(1, "7:5,9:2"), note(1, "0:7,9:4")]);
         assert_eq!(reads.of(note(2, "").person), []);
     }
@@ -109,10 +112,10 @@ mod tests {
     #[test]
     fn a_position_that_advances_during_a_flush_stays_pending() {
         let reads = PendingReads::default();
-        reads.note(note(1, "7:3")).unwrap();
-        reads.note(note(2, "7:3")).unwrap();
+        reads.record(note(1, "7:3")).unwrap();
+        reads.record(note(2, "7:3")).unwrap();
         let stored = reads.all();
-        reads.note(note(1, "7:4")).unwrap();
+        reads.record(note(1, "7:4")).unwrap();
         reads.forget(&stored);
         assert_eq!(reads.all(), [note(1, "7:4")]);
         reads.forget(&reads.all());
@@ -123,25 +126,25 @@ mod tests {
     #[test]
     fn pending_positions_are_bounded() {
         let reads = PendingReads::default();
-        (0..WAITING_MAX).for_each(|person| reads.note(note(person, "7:1")).unwrap());
-        let refused = reads.note(note(WAITING_MAX, "7:1"));
+        (0..PENDING_MAX).for_each(|person| reads.record(note(person, "7:1")).unwrap());
+        let refused = reads.record(note(PENDING_MAX, "7:1"));
         assert!(matches!(refused, Err(Error::Unavailable { .. })), "{refused:?}");
-        reads.note(note(0, "7:2")).unwrap();
+        reads.record(note(0, "7:2")).unwrap();
         reads.forget(&[note(1, "7:1")]);
-        reads.note(note(WAITING_MAX, "7:1")).unwrap();
+        reads.record(note(PENDING_MAX, "7:1")).unwrap();
     }
 
     #[test]
     fn invented_cursors_do_not_make_pending_positions_grow() {
         let reads = PendingReads::default();
         for origin in 1..1_000 {
-            reads.note(note(1, &format!("{}:{}", u32::MAX - origin, i64::MAX))).unwrap();
+            reads.record(note(1, &format!("{}:{}", u32::MAX - origin, i64::MAX))).unwrap();
         }
         let waiting = reads.of(note(1, "").person);
         assert!(waiting.len() == 1 && waiting[0].1.to_string().len() <= CURSOR_BYTES_MAX);
-        let folded = |origin| reads.note(note(1, &format!("0:{origin}")));
-        assert!((1..OF_EACH_MAX).all(|origin| folded(origin).is_ok()));
-        assert!(matches!(folded(OF_EACH_MAX), Err(Error::Unavailable { .. })));
-        reads.note(note(2, "7:1")).unwrap();
+        let folded = |origin| reads.record(note(1, &format!("0:{origin}")));
+        assert!((1..PENDING_PER_MEMBER_MAX).all(|origin| folded(origin).is_ok()));
+        assert!(matches!(folded(PENDING_PER_MEMBER_MAX), Err(Error::Unavailable { .. })));
+        reads.record(note(2, "7:1")).unwrap();
     }
 }

@@ -3,16 +3,16 @@
 use async_trait::async_trait;
 use lodge_domain::{
     Result,
-    accounts::{AccountId, PictureId, Pictured},
+    accounts::{AccountId, PictureId, PictureOwners},
     board::{MessagePictures, Visibility},
 };
 
 use super::{
     ChannelRow, SqlBoard,
-    row::{self, name},
+    row::{self, event_key},
 };
 use crate::{
-    App, Database, Failure, Reads, Tx,
+    App, Database, Failure, ReadKind, Tx,
     statement::{same, statements},
     tx::values,
 };
@@ -26,8 +26,8 @@ statements! {
 }
 
 #[async_trait]
-impl<D: Database> Pictured for SqlBoard<D> {
-    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
+impl<D: Database> PictureOwners for SqlBoard<D> {
+    async fn assigned(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
         let shown = move |tx: &mut dyn Tx| {
             let mut shown = Vec::new();
             for picture in &pictures {
@@ -37,7 +37,7 @@ impl<D: Database> Pictured for SqlBoard<D> {
             }
             Ok(shown)
         };
-        self.database.read(App::Board, Reads::Many, shown).await
+        self.database.read(App::Board, ReadKind::Scan, shown).await
     }
 }
 
@@ -58,8 +58,8 @@ fn take_from(tx: &mut dyn Tx, former: AccountId, limit: usize) -> Result<Vec<Pic
         Ok((ChannelRow(row.get(0)?), row::id(row, 1)?, PictureId::stored(row.get(3)?)))
     })?;
     for (channel, id, _) in &found {
-        tx.execute(&REMOVE, &name(*channel, *id))?;
-        tx.execute(&ERASE, &name(*channel, *id))?;
+        tx.execute(&REMOVE, &event_key(*channel, *id))?;
+        tx.execute(&ERASE, &event_key(*channel, *id))?;
     }
     Ok(found.into_iter().map(|(_, _, picture)| picture).collect())
 }

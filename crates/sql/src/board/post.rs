@@ -4,18 +4,17 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error,
     board::{
-        Actor, Channel, Event, EventId, NewMessage, Origin, Posted, Stamp, Visibility, What,
-        Writer, check_post, check_repeated,
+        Actor, AuthorStatus, BoardEvent, BoardEventContent, Channel, EventId, NewMessage, Origin,
+        Posted, Stamp, Visibility, check_post, check_repeated,
     },
 };
 
 use super::{
-    ChannelRow, Recorded, WordIndex, channels,
+    ChannelRow, LoggedEvent, WordIndex, channels, members,
     origins::{self, no_channel},
-    people,
     projection::no_message,
     record::record_new,
-    row::{self, name, select_events},
+    row::{self, event_key, select_events},
 };
 use crate::{
     Failure, Tx,
@@ -48,12 +47,12 @@ pub(super) fn post(
 ) -> Result<Posted, Failure> {
     origins::lock(tx, origin)?;
     let (row, channel, id, at) = match checked(tx, origin, new, by, now)? {
-        Checked::Before(event) => return Ok(Posted::Before(event)),
+        Checked::Repeated(event) => return Ok(Posted::Repeated(event)),
         Checked::New(row, channel, id, at) => (row, channel, id, at),
     };
-    people::note(tx, &by.profile)?;
+    members::note(tx, &by.profile)?;
     let NewMessage { body, reply_to, picture, client_id, .. } = new;
-    let what = What::Message {
+    let what = BoardEventContent::Message {
         body: Some(body.clone()),
         reply_to: *reply_to,
         picture: *picture,
@@ -63,31 +62,31 @@ pub(super) fn post(
     record_new(
         tx,
         words,
-        &Recorded { channel: row, id, at, author: by.id(), what: &what, client_id },
+        &LoggedEvent { channel: row, id, at, author: by.id(), content: &what, client_id },
     )?;
     if channel.slow_mode_s > 0 {
         tx.execute(&NOTE_WRITTEN, values![by.id().number(), row.0, now.as_microsecond()])?;
     }
-    Ok(Posted::New(Event { id, at, by: by.profile.clone(), what }))
+    Ok(Posted::New(BoardEvent { id, at, by: by.profile.clone(), content: what }))
 }
 
 /// Checks a message without storing it; returns the message already stored under its client id, if any.
-pub(super) fn foresee(
+pub(super) fn dry_run(
     tx: &mut dyn Tx,
     origin: Origin,
     new: &NewMessage,
     by: &Actor,
     now: Timestamp,
-) -> Result<Option<Event>, Failure> {
+) -> Result<Option<BoardEvent>, Failure> {
     Ok(match checked(tx, origin, new, by, now)? {
-        Checked::Before(event) => Some(event),
+        Checked::Repeated(event) => Some(event),
         Checked::New(..) => None,
     })
 }
 
 /// A message that may be posted: one already stored, or a new one with its id and time.
 enum Checked {
-    Before(Event),
+    Repeated(BoardEvent),
     New(ChannelRow, Channel, EventId, Stamp),
 }
 
@@ -103,12 +102,12 @@ fn checked(
     let before =
         tx.one(&BEFORE, sent, |found| Ok((ChannelRow(found.get(0)?), row::id(found, 1)?)))?;
     if let Some((at, id)) = before {
-        return posted_before(tx, new, at == row, at, id).map(Checked::Before);
+        return posted_before(tx, new, at == row, at, id).map(Checked::Repeated);
     }
     let (id, at) = origins::next(tx, row, origin, now)?;
-    check_post(&writer(tx, by, row, &channel)?, by, now)?;
+    check_post(&author_status(tx, by, row, &channel)?, by, now)?;
     if let Some(answered) = new.reply_to
-        && !tx.exists(&EXISTS, &name(row, answered))?
+        && !tx.exists(&EXISTS, &event_key(row, answered))?
     {
         return Err(no_message().into());
     }
@@ -122,23 +121,27 @@ fn posted_before(
     same_channel: bool,
     channel: ChannelRow,
     id: EventId,
-) -> Result<Event, Failure> {
-    let event = tx.one(&ONE, &name(channel, id), row::event)?;
+) -> Result<BoardEvent, Failure> {
+    let event = tx.one(&ONE, &event_key(channel, id), row::event)?;
     let event = event.ok_or_else(|| Error::internal("a message has no event"))?;
-    let first = if let What::Message { body, .. } = &event.what { body.as_ref() } else { None };
+    let first = if let BoardEventContent::Message { body, .. } = &event.content {
+        body.as_ref()
+    } else {
+        None
+    };
     check_repeated(new, same_channel, first)?;
     Ok(event)
 }
 
 /// Reads the state of an author that posting depends on.
-fn writer(
+fn author_status(
     tx: &mut dyn Tx,
     by: &Actor,
     row: ChannelRow,
     channel: &Channel,
-) -> Result<Writer, Failure> {
-    let is_banned = people::is_banned(tx, by.id())?;
+) -> Result<AuthorStatus, Failure> {
+    let is_banned = members::is_banned(tx, by.id())?;
     let slow_mode_s = channel.slow_mode_s;
-    let last_at = if slow_mode_s > 0 { people::wrote_at(tx, by.id(), row)? } else { None };
-    Ok(Writer { is_banned, last_at, slow_mode_s, is_archived: channel.is_archived })
+    let last_at = if slow_mode_s > 0 { members::wrote_at(tx, by.id(), row)? } else { None };
+    Ok(AuthorStatus { is_banned, last_at, slow_mode_s, is_archived: channel.is_archived })
 }

@@ -4,13 +4,14 @@ use lodge_domain::{
     Error,
     accounts::PictureId,
     board::{
-        Body, ClientId, EventId, MessageState, Place, Reaction, Stamp, Visibility, What, mentioned,
+        BoardEventContent, Body, ClientId, EventId, EventSortKey, MessageState, Reaction, Stamp,
+        Visibility, mentioned,
     },
 };
 
 use super::{
-    ChannelRow, Recorded, WordIndex,
-    row::{self, event_id, id_values, name, visibility_number},
+    ChannelRow, LoggedEvent, WordIndex,
+    row::{self, event_id, event_key, id_values, visibility_number},
 };
 use crate::{
     Failure, Row, Tx,
@@ -87,22 +88,22 @@ pub(super) fn find(
     channel: ChannelRow,
     id: EventId,
 ) -> Result<Option<Found>, Failure> {
-    tx.one(&FIND, &name(channel, id), |row| {
+    tx.one(&FIND, &event_key(channel, id), |row| {
         let visibility = row::visibility(row.get(2)?)?;
-        let hide = place(row, 6)?.map(|at| (at, visibility == Visibility::Hidden));
+        let hide = sort_key(row, 6)?.map(|at| (at, visibility == Visibility::Hidden));
         let is_deleted = visibility == Visibility::Deleted;
         Ok(Found {
             row: row.get(0)?,
             author: row.get(1)?,
             body: row::body(row, 10)?,
             picture: row::picture(row, 9)?,
-            state: MessageState { edit: place(row, 3)?, hide, is_deleted },
+            state: MessageState { edit: sort_key(row, 3)?, hide, is_deleted },
         })
     })
 }
 
 /// Reads an event's sort key from three columns; `None` if the time is NULL.
-fn place(row: Row<'_>, first: usize) -> Result<Option<Place>, Failure> {
+fn sort_key(row: Row<'_>, first: usize) -> Result<Option<EventSortKey>, Failure> {
     let at = row.get::<Option<i64>>(first)?.map(Stamp::stored);
     Ok(at.zip(event_id(row, first + 1)?))
 }
@@ -111,34 +112,37 @@ fn place(row: Row<'_>, first: usize) -> Result<Option<Place>, Failure> {
 pub(super) fn project(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
-    event: &Recorded<'_>,
+    event: &LoggedEvent<'_>,
 ) -> Result<(), Failure> {
     let (channel, id) = (event.channel, event.message());
     let found = find(tx, channel, id)?;
     let before = found.as_ref().map_or_else(MessageState::default, |found| found.state);
     let mut state = before;
-    state.apply((event.at, event.id), event.what);
+    state.apply((event.at, event.id), event.content);
     let written = write(tx, event, found.is_some())?;
     if let Some(row) = written {
         return show(tx, words, row, event);
     }
     // An event that arrives after the deletion changes no state, but its text must be erased.
-    if state != before || state.is_deleted || matches!(event.what, What::Message { .. }) {
+    if state != before
+        || state.is_deleted
+        || matches!(event.content, BoardEventContent::Message { .. })
+    {
         change(tx, words, (channel, id), found.as_ref(), state)?;
     }
-    if let What::Reaction { reaction, is_removed, .. } = event.what
+    if let BoardEventContent::Reaction { reaction, is_removed, .. } = event.content
         && !state.is_deleted
     {
-        react(tx, event, id, *reaction, *is_removed)?;
+        store_reaction(tx, event, id, *reaction, *is_removed)?;
     }
     Ok(())
 }
 
 /// Writes the columns that only the message itself has, or a placeholder row if another event about it came first.
 /// Returns the row of a message that had no row before.
-fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<Option<i64>, Failure> {
-    let [channel, origin, seq] = name(event.channel, event.message());
-    let What::Message { reply_to, picture, .. } = event.what else {
+fn write(tx: &mut dyn Tx, event: &LoggedEvent<'_>, is_there: bool) -> Result<Option<i64>, Failure> {
+    let [channel, origin, seq] = event_key(event.channel, event.message());
+    let BoardEventContent::Message { reply_to, picture, .. } = event.content else {
         if !is_there {
             tx.execute(&ADD, values![channel, origin, seq, origin, seq])?;
         }
@@ -175,9 +179,9 @@ fn show(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
     row: i64,
-    event: &Recorded<'_>,
+    event: &LoggedEvent<'_>,
 ) -> Result<(), Failure> {
-    let What::Message { body: Some(body), .. } = event.what else { return Ok(()) };
+    let BoardEventContent::Message { body: Some(body), .. } = event.content else { return Ok(()) };
     words.add(tx, row, event.channel, body)?;
     mention(tx, &ADD_MENTION, event.channel, event.id, body)
 }
@@ -207,7 +211,7 @@ fn change(
     }
     if state.is_deleted {
         for statement in [&ERASE, &ERASE_EDITS, &ERASE_PICTURE, &ERASE_REACTIONS] {
-            tx.execute(statement, &name(channel, id))?;
+            tx.execute(statement, &event_key(channel, id))?;
         }
     }
     Ok(())
@@ -218,7 +222,7 @@ fn save(
     (channel, id): (ChannelRow, EventId),
     state: MessageState,
 ) -> Result<(), Failure> {
-    let [channel, origin, seq] = name(channel, id);
+    let [channel, origin, seq] = event_key(channel, id);
     let [text_origin, text_seq] = id_values(Some(state.edit.map_or(id, |(_, edit)| edit)));
     let hide = state.hide.map(|(place, _)| place);
     let [hidden_origin, hidden_seq] = id_values(hide.map(|(_, hide)| hide));
@@ -244,7 +248,7 @@ fn mention(
     id: EventId,
     body: &Body,
 ) -> Result<(), Failure> {
-    let [channel, origin, seq] = name(channel, id);
+    let [channel, origin, seq] = event_key(channel, id);
     for username in mentioned(body) {
         tx.execute(statement, values![username.as_str(), channel, origin, seq])?;
     }
@@ -252,17 +256,17 @@ fn mention(
 }
 
 /// Stores a reaction event; of one member's events about the same reaction the latest wins.
-fn react(
+fn store_reaction(
     tx: &mut dyn Tx,
-    event: &Recorded<'_>,
+    event: &LoggedEvent<'_>,
     message: EventId,
     reaction: Reaction,
     is_removed: bool,
 ) -> Result<(), Failure> {
-    let [channel, origin, seq] = name(event.channel, message);
-    let (sign, person) = (reaction.sign(), event.author.number());
+    let [channel, origin, seq] = event_key(event.channel, message);
+    let (sign, person) = (reaction.emoji(), event.author.number());
     let key = values![channel, origin, seq, sign, person];
-    let statement = match tx.one(&REACTED, key, |row| place(row, 0))?.flatten() {
+    let statement = match tx.one(&REACTED, key, |row| sort_key(row, 0))?.flatten() {
         None => &ADD_REACTION,
         Some(known) if known < (event.at, event.id) => &CHANGE_REACTION,
         Some(_) => return Ok(()),
@@ -279,7 +283,7 @@ fn react(
 pub(super) fn delete_repetitions(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
-    event: &Recorded<'_>,
+    event: &LoggedEvent<'_>,
 ) -> Result<(), Failure> {
     let mut sent = tx.all(
         &SENT,

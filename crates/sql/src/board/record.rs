@@ -3,12 +3,12 @@
 use lodge_domain::{
     Error,
     accounts::PictureId,
-    board::{Body, ClientId, EventId, PersonId, Stamp, What},
+    board::{BoardEventContent, Body, ClientId, EventId, PersonId, Stamp},
 };
 
 use super::{
     ChannelRow, WordIndex, projection,
-    row::{DELETE, EDIT, HIDE, MESSAGE, REACTION, id_values, name},
+    row::{DELETE, EDIT, HIDE, MESSAGE, REACTION, event_key, id_values},
 };
 use crate::{
     Failure, Tx,
@@ -23,7 +23,7 @@ statements! {
 
 /// An event as a row of the log.
 #[derive(Debug, Clone, Copy)]
-pub struct Recorded<'a> {
+pub struct LoggedEvent<'a> {
     /// The channel.
     pub channel: ChannelRow,
     /// The event's origin and seq.
@@ -33,15 +33,15 @@ pub struct Recorded<'a> {
     /// The account or bot that caused the event.
     pub author: PersonId,
     /// The event's content.
-    pub what: &'a What,
+    pub content: &'a BoardEventContent,
     /// The id that the client gave the message; `None` for other events.
     pub client_id: Option<&'a ClientId>,
 }
 
-impl Recorded<'_> {
+impl LoggedEvent<'_> {
     /// Returns the message that the event creates or targets.
     pub(super) fn message(&self) -> EventId {
-        self.what.target().unwrap_or(self.id)
+        self.content.target().unwrap_or(self.id)
     }
 }
 
@@ -50,13 +50,13 @@ impl Recorded<'_> {
 pub fn record(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
-    event: &Recorded<'_>,
+    event: &LoggedEvent<'_>,
 ) -> Result<bool, Failure> {
     if !append(tx, event)? {
         return Ok(false);
     }
     projection::project(tx, words, event)?;
-    if let What::Message { .. } = event.what {
+    if let BoardEventContent::Message { .. } = event.content {
         projection::delete_repetitions(tx, words, event)?;
     }
     Ok(true)
@@ -66,7 +66,7 @@ pub fn record(
 pub(super) fn record_new(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
-    event: &Recorded<'_>,
+    event: &LoggedEvent<'_>,
 ) -> Result<(), Failure> {
     if append(tx, event)? {
         return projection::project(tx, words, event);
@@ -75,25 +75,25 @@ pub(super) fn record_new(
 }
 
 /// Appends an event to the log; returns false if the log already has its id.
-fn append(tx: &mut dyn Tx, event: &Recorded<'_>) -> Result<bool, Failure> {
-    let [channel, origin, seq] = name(event.channel, event.id);
-    let [target_origin, target_seq] = id_values(event.what.target());
+fn append(tx: &mut dyn Tx, event: &LoggedEvent<'_>) -> Result<bool, Failure> {
+    let [channel, origin, seq] = event_key(event.channel, event.id);
+    let [target_origin, target_seq] = id_values(event.content.target());
     let (mut body, mut reply_to, mut picture, mut sign, mut flag) = (None, None, None, None, None);
-    let kind = match event.what {
-        What::Message { body: text, reply_to: answered, picture: shown, .. } => {
+    let kind = match event.content {
+        BoardEventContent::Message { body: text, reply_to: answered, picture: shown, .. } => {
             (body, reply_to, picture) = (text.as_ref(), *answered, shown.as_ref());
             MESSAGE
         }
-        What::Edit { body: text, .. } => {
+        BoardEventContent::Edit { body: text, .. } => {
             body = text.as_ref();
             EDIT
         }
-        What::Delete { .. } => DELETE,
-        What::Reaction { reaction, is_removed, .. } => {
-            (sign, flag) = (Some(reaction.sign()), Some(*is_removed));
+        BoardEventContent::Delete { .. } => DELETE,
+        BoardEventContent::Reaction { reaction, is_removed, .. } => {
+            (sign, flag) = (Some(reaction.emoji()), Some(*is_removed));
             REACTION
         }
-        What::Hide { is_hidden, .. } => {
+        BoardEventContent::Hide { is_hidden, .. } => {
             flag = Some(*is_hidden);
             HIDE
         }

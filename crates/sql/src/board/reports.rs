@@ -8,8 +8,8 @@ use lodge_domain::{
 };
 
 use super::{
-    SqlBoard, messages, origins, people,
-    row::{self, Reader, name, profile_columns, select_messages},
+    SqlBoard, members, messages, origins,
+    row::{self, Reader, event_key, profile_columns, select_messages},
 };
 use crate::{
     Database, Failure, Statement, Tx,
@@ -95,9 +95,9 @@ fn add(
     at: Timestamp,
 ) -> Result<bool, Failure> {
     let channel = origins::channel(tx, channel)?;
-    let found = tx.one(&MESSAGE, &name(channel, message), |row| row.get::<i64>(0))?;
+    let found = tx.one(&MESSAGE, &event_key(channel, message), |row| row.get::<i64>(0))?;
     let Some(row) = found else { return Ok(false) };
-    people::note(tx, by)?;
+    members::note(tx, by)?;
     let person = by.person.number();
     if tx.insert(&ADD, values![row, person, reason, at])?.is_none() {
         tx.execute(&REOPEN, values![reason, at, row, person, row])?;

@@ -4,8 +4,8 @@ use lodge_domain::{
     Error,
     accounts::PictureId,
     board::{
-        Body, Event, EventId, Message, Origin, PersonId, Profile, Quote, Reaction, ReactionCount,
-        Slug, Stamp, Visibility, What,
+        BoardEvent, BoardEventContent, Body, EventId, Message, Origin, PersonId, Profile, Quote,
+        Reaction, ReactionCount, Slug, Stamp, Visibility,
     },
 };
 
@@ -44,7 +44,7 @@ pub(super) fn visibility(number: i64) -> Result<Visibility, Failure> {
 }
 
 /// The values of the columns that name an event: channel, origin, seq.
-pub(super) fn name(channel: ChannelRow, id: EventId) -> [Value<'static>; 3] {
+pub(super) fn event_key(channel: ChannelRow, id: EventId) -> [Value<'static>; 3] {
     let [origin, seq] = id_values(Some(id));
     [Value::Int(channel.0), origin, seq]
 }
@@ -112,7 +112,7 @@ macro_rules! select_events {
 }
 
 /// Reads a row of [`select_events`], without the text and picture of a message that is not shown.
-pub(super) fn event(row: Row<'_>) -> Result<Event, Failure> {
+pub(super) fn event(row: Row<'_>) -> Result<BoardEvent, Failure> {
     let visibility = visibility(row.get(12)?)?;
     let is_shown = visibility == Visibility::Shown;
     let body = body(row, 6)?.filter(|_| is_shown);
@@ -121,19 +121,24 @@ pub(super) fn event(row: Row<'_>) -> Result<Event, Failure> {
     let what = match row.get(3)? {
         MESSAGE => {
             let picture = picture(row, 11)?.filter(|_| is_shown);
-            What::Message { body, reply_to: event_id(row, 9)?, picture, visibility }
+            BoardEventContent::Message { body, reply_to: event_id(row, 9)?, picture, visibility }
         }
-        EDIT => What::Edit { target: target()?, body },
-        DELETE => What::Delete { target: target()? },
-        REACTION => What::Reaction {
+        EDIT => BoardEventContent::Edit { target: target()?, body },
+        DELETE => BoardEventContent::Delete { target: target()? },
+        REACTION => BoardEventContent::Reaction {
             target: target()?,
             reaction: Reaction::parse(&row.get::<String>(7)?)?,
             is_removed: row.get(8)?,
         },
-        HIDE => What::Hide { target: target()?, is_hidden: row.get(8)? },
+        HIDE => BoardEventContent::Hide { target: target()?, is_hidden: row.get(8)? },
         kind => return Err(Error::internal(format!("unknown event kind {kind}")).into()),
     };
-    Ok(Event { id: id(row, 0)?, at: Stamp::stored(row.get(2)?), by: profile(row, 13)?, what })
+    Ok(BoardEvent {
+        id: id(row, 0)?,
+        at: Stamp::stored(row.get(2)?),
+        by: profile(row, 13)?,
+        content: what,
+    })
 }
 
 /// A query for messages: `board_messages` as `m`, its author as `p`, its channel as `c`, the event with its text as
@@ -229,7 +234,7 @@ fn reactions(
     id: EventId,
     reader: PersonId,
 ) -> Result<Vec<ReactionCount>, Failure> {
-    let [channel, origin, seq] = name(channel, id);
+    let [channel, origin, seq] = event_key(channel, id);
     let values = values![reader.number(), channel, origin, seq];
     let mut reactions = tx.all(&REACTIONS, values, |row| {
         Ok(ReactionCount {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lodge_domain::{Result, board::Origin};
 
 use super::WordIndex;
-use crate::{App, Database, Failure, Reads, Tx};
+use crate::{App, Database, Failure, ReadKind, Tx};
 
 /// The board's store in a database, writing as one origin.
 pub struct SqlBoard<D> {
@@ -25,7 +25,7 @@ impl<D: Database> SqlBoard<D> {
         &self,
         work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
-        self.database.read(App::Board, Reads::Snapshot, work).await
+        self.database.read(App::Board, ReadKind::Snapshot, work).await
     }
 
     pub(super) async fn write<T: Send + 'static>(

@@ -10,7 +10,7 @@ use lodge_domain::{
 };
 
 use crate::{
-    App, Database, Failure, Reads, Row, Statement, Tx,
+    App, Database, Failure, ReadKind, Row, Statement, Tx,
     statement::{same, statements},
     tx::values,
 };
@@ -60,12 +60,12 @@ impl<D: Database> GateStore for SqlGates<D> {
 
     async fn find(&self, digest: [u8; 32]) -> Result<Option<Gate>> {
         let find = move |tx: &mut dyn Tx| tx.one(&BY_DIGEST, values![&digest], read);
-        self.0.read(App::Rides, Reads::Few, find).await
+        self.0.read(App::Rides, ReadKind::ByKey, find).await
     }
 
     async fn list(&self) -> Result<Vec<Gate>> {
         let list = |tx: &mut dyn Tx| tx.all(&ALL, values![], read);
-        self.0.read(App::Rides, Reads::Many, list).await
+        self.0.read(App::Rides, ReadKind::Scan, list).await
     }
 
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<Gate>> {

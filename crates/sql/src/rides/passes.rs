@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     accounts::AccountId,
-    rides::{Claimed, PASSES_MAX, Pass, PassStore, SkierId},
+    rides::{PASSES_MAX, Pass, PassClaim, PassStore, SkierId},
 };
 
 use crate::{
-    App, Database, Failure, Reads, Row, Tx,
+    App, Database, Failure, ReadKind, Row, Tx,
     statement::{pair, same, statements},
     tx::values,
 };
@@ -54,13 +54,15 @@ impl<D: Database> PassStore for SqlPasses<D> {
         account: AccountId,
         renewals: u32,
         at: Timestamp,
-    ) -> Result<Claimed> {
+    ) -> Result<PassClaim> {
         self.0.write(App::Rides, move |tx| claim(tx, skier, account, renewals, at)).await
     }
 
     async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>> {
         self.0
-            .read(App::Rides, Reads::Few, move |tx| tx.all(&OF_ACCOUNT, values![account.0], read))
+            .read(App::Rides, ReadKind::ByKey, move |tx| {
+                tx.all(&OF_ACCOUNT, values![account.0], read)
+            })
             .await
     }
 
@@ -87,7 +89,7 @@ impl<D: Database> PassStore for SqlPasses<D> {
     }
 
     async fn holders(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
-        self.0.read(App::Rides, Reads::Many, move |tx| holders(tx, after, limit)).await
+        self.0.read(App::Rides, ReadKind::Scan, move |tx| holders(tx, after, limit)).await
     }
 
     async fn renewals(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, u32)>> {
@@ -95,7 +97,7 @@ impl<D: Database> PassStore for SqlPasses<D> {
             let range = values![skiers.start().0, skiers.end().0];
             tx.all(&RENEWALS, range, |row| Ok((SkierId(row.get(0)?), row.get(1)?)))
         };
-        self.0.read(App::Rides, Reads::Few, renewals).await
+        self.0.read(App::Rides, ReadKind::ByKey, renewals).await
     }
 
     async fn renew(&self, skiers: RangeInclusive<SkierId>) -> Result<()> {
@@ -113,26 +115,26 @@ fn claim(
     account: AccountId,
     renewals: u32,
     at: Timestamp,
-) -> Result<Claimed, Failure> {
+) -> Result<PassClaim, Failure> {
     // Serializes claims of one account, so that each counts the passes of those before it.
     tx.guard("passes of an account", account.0)?;
     let known = tx.one(&ONE, values![skier.0], |row| Ok((read(row)?, row.get::<u32>(4)?)))?;
     let renewed = known.map_or(0, |(_, renewed)| renewed);
     if renewed != renewals {
-        return Ok(Claimed::Renewed);
+        return Ok(PassClaim::Renewed);
     }
     if let Some((pass, _)) = known
         && pass.account == account
     {
-        return Ok(Claimed::Already(pass));
+        return Ok(PassClaim::Already(pass));
     }
     let has = tx.one(&COUNT, values![account.0], |row| row.get::<i64>(0))?;
     if has.is_some_and(|has| has.unsigned_abs() >= PASSES_MAX as u64) {
-        return Ok(Claimed::TooMany);
+        return Ok(PassClaim::TooMany);
     }
     tx.execute(&GIVE, values![skier.0, account.0, at])?;
     let pass = tx.one(&ONE, values![skier.0], read)?;
-    pass.map(Claimed::New)
+    pass.map(PassClaim::New)
         .ok_or_else(|| Error::internal("the pass just claimed was not found").into())
 }
 

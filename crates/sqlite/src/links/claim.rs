@@ -14,7 +14,7 @@ use super::{
 use crate::{failure::Failure, query};
 
 /// Statements that delete the clicks of a link.
-pub(crate) const FORGET_CLICKS: [&str; 3] = [
+pub(crate) const DELETE_CLICKS: [&str; 3] = [
     "DELETE FROM clicks_hour WHERE link = ?1",
     "DELETE FROM clicks_day WHERE link = ?1",
     "DELETE FROM referrers WHERE link = ?1",
@@ -65,7 +65,7 @@ fn claim_short(
         if !holder.link.is_forgotten(link.created_at, reserved) {
             return Ok(Some(holder.link));
         }
-        forget(connection, &holder)?;
+        delete(connection, &holder)?;
         insert(connection, link)?;
     }
     index(connection, connection.last_insert_rowid(), None, Some(link))?;
@@ -73,10 +73,10 @@ fn claim_short(
 }
 
 /// Deletes a link, its clicks, and its rows in the indexes of lists and search.
-pub(crate) fn forget(connection: &Connection, stored: &Stored) -> Result<(), Failure> {
+pub(crate) fn delete(connection: &Connection, stored: &Stored) -> Result<(), Failure> {
     index(connection, stored.row, Some(&stored.link), None)?;
     query::run(connection, DELETE, [stored.row])?;
-    for sql in FORGET_CLICKS {
+    for sql in DELETE_CLICKS {
         query::run(connection, sql, [stored.link.id.0.as_bytes()])?;
     }
     Ok(())

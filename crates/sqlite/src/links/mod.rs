@@ -14,20 +14,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt, Done, Result,
+    IdempotencyKey, Idempotent, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
-        TakenClick,
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Refusal, Replaced, Short,
+        StoredLinkOutcome, TakenClick,
     },
 };
 
 #[cfg(test)]
-pub(crate) use {claim::FORGET_CLICKS, search::Plan};
-pub(crate) use {claim::forget, find::by_short};
+pub(crate) use {claim::DELETE_CLICKS, search::Plan};
+pub(crate) use {claim::delete, find::by_short};
 
 use lodge_sql::{
     App,
-    outcomes::{once, recall},
+    outcomes::{idempotent, stored_outcome},
 };
 
 use crate::{engine::Engine, tx::SqliteTx};
@@ -37,9 +37,13 @@ pub(crate) struct SqliteLinks(pub(crate) Arc<Engine>);
 
 #[async_trait]
 impl LinkStore for SqliteLinks {
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
-        let attempt = attempt.clone();
-        let kept = move |connection: &_| Ok(recall(&mut SqliteTx(connection), &attempt)?);
+    async fn stored_outcome(
+        &self,
+        idempotency: &IdempotencyKey,
+    ) -> Result<Option<StoredLinkOutcome>> {
+        let idempotency = idempotency.clone();
+        let kept =
+            move |connection: &_| Ok(stored_outcome(&mut SqliteTx(connection), &idempotency)?);
         self.0.readers.read(App::Links, kept).await
     }
 
@@ -47,19 +51,23 @@ impl LinkStore for SqliteLinks {
         &self,
         candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Claim>>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Vec<Claim>>> {
         let work = move |connection: &_| {
-            once(&mut SqliteTx(connection), attempt.as_ref(), &outcomes::CLAIMS, |_| {
+            idempotent(&mut SqliteTx(connection), idempotency.as_ref(), &outcomes::CLAIMS, |_| {
                 claim::claim_all(connection, candidates, reserved)
             })
         };
         self.0.writer.write(App::Links, work).await
     }
 
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+    async fn replace(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Replaced>> {
         let work = move |connection: &_| {
-            once(&mut SqliteTx(connection), attempt.as_ref(), &outcomes::REPLACED, |_| {
+            idempotent(&mut SqliteTx(connection), idempotency.as_ref(), &outcomes::REPLACED, |_| {
                 replace::replace(connection, link)
             })
         };
@@ -74,9 +82,13 @@ impl LinkStore for SqliteLinks {
         self.0.readers.read(App::Links, find).await
     }
 
-    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+    async fn change(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Option<Idempotent<Link>>> {
         let work = move |connection: &_| {
-            outcomes::once_if_done(connection, attempt.as_ref(), || {
+            outcomes::idempotent_if_done(connection, idempotency.as_ref(), || {
                 change::change(connection, link)
             })
         };

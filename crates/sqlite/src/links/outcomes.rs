@@ -1,37 +1,46 @@
 //! Stored outcomes of writes to links.
 
 use lodge_domain::{
-    Attempt, Done, Error,
-    links::{Claim, Link, Outcome, Replaced},
+    Error, IdempotencyKey, Idempotent,
+    links::{Claim, Link, Replaced, StoredLinkOutcome},
 };
 use lodge_sql::{
     App,
-    outcomes::{Form, once},
+    outcomes::{OutcomeCodec, idempotent},
 };
 use rusqlite::Connection;
 
 use crate::{failure::Failure, tx::SqliteTx};
 
 /// The outcome of claims.
-pub(super) static CLAIMS: Form<Vec<Claim>, Outcome> =
-    Form { app: App::Links, wrap: Outcome::Claims, unwrap: |_, kept| Ok(kept.claims()?) };
+pub(super) static CLAIMS: OutcomeCodec<Vec<Claim>, StoredLinkOutcome> = OutcomeCodec {
+    app: App::Links,
+    wrap: StoredLinkOutcome::Claims,
+    unwrap: |_, kept| Ok(kept.claims()?),
+};
 
 /// The outcome of a replacement.
-pub(super) static REPLACED: Form<Replaced, Outcome> =
-    Form { app: App::Links, wrap: Outcome::Replaced, unwrap: |_, kept| Ok(kept.replaced()?) };
+pub(super) static REPLACED: OutcomeCodec<Replaced, StoredLinkOutcome> = OutcomeCodec {
+    app: App::Links,
+    wrap: StoredLinkOutcome::Replaced,
+    unwrap: |_, kept| Ok(kept.replaced()?),
+};
 
 /// The outcome of a change.
-static CHANGED: Form<Link, Outcome> =
-    Form { app: App::Links, wrap: Outcome::Changed, unwrap: |_, kept| Ok(kept.changed()?) };
+static CHANGED: OutcomeCodec<Link, StoredLinkOutcome> = OutcomeCodec {
+    app: App::Links,
+    wrap: StoredLinkOutcome::Changed,
+    unwrap: |_, kept| Ok(kept.changed()?),
+};
 
 /// Runs a change once per idempotency key; stores the outcome only if the change was applied.
-pub(super) fn once_if_done(
+pub(super) fn idempotent_if_done(
     connection: &Connection,
-    attempt: Option<&Attempt>,
+    idempotency: Option<&IdempotencyKey>,
     write: impl FnOnce() -> Result<Option<Link>, Failure>,
-) -> Result<Option<Done<Link>>, Failure> {
+) -> Result<Option<Idempotent<Link>>, Failure> {
     let mut refused = false;
-    let done = once(&mut SqliteTx(connection), attempt, &CHANGED, |_| {
+    let done = idempotent(&mut SqliteTx(connection), idempotency, &CHANGED, |_| {
         write()?.ok_or_else(|| {
             refused = true;
             Failure::Refused(Error::Stale)

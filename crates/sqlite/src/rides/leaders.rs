@@ -9,17 +9,17 @@ use lodge_domain::rides::{DayTally, HIDDEN_MAX, LEADERS_MAX, Leader, SkierId, Sp
 use rusqlite::Connection;
 
 use super::{
-    state::{Delta, Places, key},
-    write_back::work::Work,
+    state::{Delta, Entries, key},
+    write_back::work::SumChanges,
 };
 use crate::{failure::Failure, query};
 
 /// Leaders to which a leaderboard is truncated when it has twice as many.
-pub(super) const KEPT: u32 = 1_000;
+pub(super) const LEADERS_KEPT: u32 = 1_000;
 
 /// Leaders below which, after many voids, a leaderboard with a floor is refilled. So there are enough to show, however
 /// many of them are hidden.
-pub(super) const LEFT_MIN: usize = LEADERS_MAX + HIDDEN_MAX;
+pub(super) const LEADERS_MIN: usize = LEADERS_MAX + HIDDEN_MAX;
 
 pub(super) const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day = ?3";
@@ -28,21 +28,21 @@ pub(super) const WRITE: &str = "INSERT OR REPLACE INTO resort_days \
 pub(super) const ALL: &str =
     "SELECT skier, vertical FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const IS_HIDDEN: &str = "SELECT 1 FROM passes WHERE skier = ?1 AND hidden";
-const CUT: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
+const TRUNCATE: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
     AND (vertical < ?4 OR vertical = ?4 AND skier > ?5)";
 pub(super) const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 
 /// Scans all skiers; runs only after many voids.
-const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
+const REFILL: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
     SELECT ?1, ?2, ?3, SUM(vertical), skier FROM skier_days WHERE season = ?1 AND resort = ?2 AND (?3 = 0 OR day = ?3) AND rides > 0 \
     GROUP BY skier ORDER BY 4 DESC, skier LIMIT ?4";
 
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 6] = [READ, WRITE, ALL, IS_HIDDEN, CUT, CLEAR];
+pub(crate) const STATEMENTS: [&str; 6] = [READ, WRITE, ALL, IS_HIDDEN, TRUNCATE, CLEAR];
 
 /// The change of a skier's vertical; `None` means without rides.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Move {
+pub(super) struct VerticalChange {
     pub(super) skier: SkierId,
     pub(super) from: Option<u64>,
     pub(super) to: Option<u64>,
@@ -50,14 +50,14 @@ pub(super) struct Move {
 
 /// A row of `resort_days`: the sums of a day or a season, and the size and floor of its leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Board {
+pub(super) struct Leaderboard {
     span: Span,
     pub(super) tally: DayTally,
     leaders: u32,
     floor: Option<Leader>,
 }
 
-impl Board {
+impl Leaderboard {
     pub(super) fn empty(span: Span) -> Self {
         Self { span, tally: DayTally::default(), leaders: 0, floor: None }
     }
@@ -102,29 +102,31 @@ impl Board {
     }
 
     /// Updates the leaderboard's entries for these moves.
-    pub(super) fn apply(&mut self, work: &mut Work<'_>, moves: &[Move]) {
-        for Move { skier, from, to } in moves.iter().filter(|change| change.from != change.to) {
+    pub(super) fn apply(&mut self, work: &mut SumChanges<'_>, moves: &[VerticalChange]) {
+        for VerticalChange { skier, from, to } in
+            moves.iter().filter(|change| change.from != change.to)
+        {
             let reaches = |at: &Option<u64>| at.filter(|vertical| self.reaches(*vertical, *skier));
             let (was, is) = (reaches(from), reaches(to));
             if was.is_some() || is.is_some() {
                 self.leaders = self.leaders.saturating_sub(u32::from(was.is_some()));
                 self.leaders += u32::from(is.is_some());
-                work.place(self.span, *skier, is);
+                work.set_entry(self.span, *skier, is);
             }
         }
     }
 
     /// Truncates the leaderboard if it is too long, and refills it if it is too short.
-    pub(super) fn keep_in_bounds(
+    pub(super) fn resize(
         &mut self,
         connection: &Connection,
-        work: &mut Work<'_>,
+        work: &mut SumChanges<'_>,
     ) -> rusqlite::Result<()> {
-        if self.leaders >= 2 * KEPT {
-            self.cut(connection, work)?;
-        } else if self.floor.is_some() && (self.leaders as usize) < LEFT_MIN {
+        if self.leaders >= 2 * LEADERS_KEPT {
+            self.truncate(connection, work)?;
+        } else if self.floor.is_some() && (self.leaders as usize) < LEADERS_MIN {
             work.write_all()?;
-            self.make_anew(connection, work)?;
+            self.refill(connection, work)?;
         }
         Ok(())
     }
@@ -136,41 +138,45 @@ impl Board {
         })
     }
 
-    fn cut(&mut self, connection: &Connection, work: &mut Work<'_>) -> rusqlite::Result<()> {
-        let mut leaders = in_order(all(connection, self.span, work.places(self.span))?);
-        leaders.truncate(KEPT as usize);
+    fn truncate(
+        &mut self,
+        connection: &Connection,
+        work: &mut SumChanges<'_>,
+    ) -> rusqlite::Result<()> {
+        let mut leaders = in_order(all(connection, self.span, work.entries(self.span))?);
+        leaders.truncate(LEADERS_KEPT as usize);
         if let Some(floor) = leaders.last().copied() {
             let (season, resort, day) = key(self.span);
-            query::run(connection, CUT, (season, resort, day, floor.vertical, floor.skier.0))?;
-            (self.leaders, self.floor) = (KEPT, Some(floor));
+            query::run(connection, TRUNCATE, (season, resort, day, floor.vertical, floor.skier.0))?;
+            (self.leaders, self.floor) = (LEADERS_KEPT, Some(floor));
         }
-        replace_places(work, self.span, &leaders);
+        replace_entries(work, self.span, &leaders);
         Ok(())
     }
 
     /// Refills the leaderboard from all skiers, whose days must have been written back before.
-    pub(super) fn make_anew(
+    pub(super) fn refill(
         &mut self,
         connection: &Connection,
-        work: &mut Work<'_>,
+        work: &mut SumChanges<'_>,
     ) -> rusqlite::Result<()> {
         let (season, resort, day) = key(self.span);
         query::run(connection, CLEAR, key(self.span))?;
-        let filled = query::run(connection, ANEW, (season, resort, day, KEPT))?;
-        self.leaders = u32::try_from(filled).unwrap_or(KEPT);
-        let leaders = in_order(all(connection, self.span, Places::new())?);
-        self.floor = leaders.get(KEPT as usize - 1).copied();
-        replace_places(work, self.span, &leaders);
+        let filled = query::run(connection, REFILL, (season, resort, day, LEADERS_KEPT))?;
+        self.leaders = u32::try_from(filled).unwrap_or(LEADERS_KEPT);
+        let leaders = in_order(all(connection, self.span, Entries::new())?);
+        self.floor = leaders.get(LEADERS_KEPT as usize - 1).copied();
+        replace_entries(work, self.span, &leaders);
         Ok(())
     }
 }
 
 /// Replaces the buffered entries of a leaderboard by `leaders`.
-pub(super) fn replace_places(work: &mut Work<'_>, span: Span, leaders: &[Leader]) {
+pub(super) fn replace_entries(work: &mut SumChanges<'_>, span: Span, leaders: &[Leader]) {
     let leaders: BTreeMap<SkierId, u64> =
         leaders.iter().map(|leader| (leader.skier, leader.vertical)).collect();
-    for skier in work.places(span).into_keys() {
-        work.place(span, skier, leaders.get(&skier).copied());
+    for skier in work.entries(span).into_keys() {
+        work.set_entry(span, skier, leaders.get(&skier).copied());
     }
 }
 
@@ -178,7 +184,7 @@ pub(super) fn replace_places(work: &mut Work<'_>, span: Span, leaders: &[Leader]
 fn all(
     connection: &Connection,
     span: Span,
-    newer: Places,
+    newer: Entries,
 ) -> rusqlite::Result<BTreeMap<SkierId, u64>> {
     let read = |row: &rusqlite::Row<'_>| Ok((SkierId(row.get(0)?), row.get(1)?));
     let mut leaders: BTreeMap<SkierId, u64> = query::all(connection, ALL, key(span), read)?;
@@ -203,7 +209,7 @@ pub(super) fn shown(
     connection: &Connection,
     span: Span,
     limit: usize,
-    newer: Places,
+    newer: Entries,
 ) -> Result<Vec<Leader>, Failure> {
     let mut is_hidden = connection.prepare_cached(IS_HIDDEN)?;
     let mut shown = Vec::new();

@@ -13,7 +13,7 @@ mod sums;
 pub(crate) mod write_back;
 
 #[cfg(test)]
-pub(crate) use self::rebuild::{mend, rebuild};
+pub(crate) use self::rebuild::{rebuild, repair_skier_day};
 #[cfg(test)]
 pub(crate) use self::{
     leaders::STATEMENTS as OF_LEADERS,

@@ -3,8 +3,8 @@
 use std::{cmp::Reverse, collections::BTreeSet, iter};
 
 use lodge_domain::rides::{
-    Breakdown, Day, DayTally, ForEver, Hour, HourTally, LiftId, LiftTally, MountainDay, ResortDay,
-    ResortId, Season, SkierId, Span, Tally,
+    AllResortsDay, Breakdown, Day, DayTally, Hour, HourTally, LiftId, LiftTally, ResortDay,
+    ResortId, Season, SkierId, Span, StoreTotals, Tally,
 };
 use rusqlite::{Connection, Row, params_from_iter};
 
@@ -79,14 +79,14 @@ pub(super) fn skier_day(
 
 /// A filter of a skier's days.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(super) struct DayFilter {
     /// Seasons; empty for all.
     pub(super) seasons: Vec<Season>,
     /// Resorts; empty for all.
     pub(super) resorts: Vec<ResortId>,
 }
 
-impl Wanted {
+impl DayFilter {
     fn has(&self, on: ResortDay) -> bool {
         (self.seasons.is_empty() || self.seasons.contains(&on.season))
             && (self.resorts.is_empty() || self.resorts.contains(&on.resort))
@@ -97,7 +97,7 @@ impl Wanted {
 pub(super) fn skier_days(
     connection: &Connection,
     skier: SkierId,
-    wanted: &Wanted,
+    wanted: &DayFilter,
     newer: Vec<DayState>,
 ) -> Result<Vec<DayState>, Failure> {
     let sql = skier_days_sql(&wanted.seasons, &wanted.resorts);
@@ -152,13 +152,13 @@ pub(super) fn breakdown(connection: &Connection, on: ResortDay) -> Result<Breakd
 }
 
 /// Returns a day's sums of all these resorts, read from one snapshot.
-pub(super) fn mountain_day(
+pub(super) fn all_resorts_day(
     connection: &Connection,
     resorts: &[ResortId],
     season: Option<Season>,
     day: Option<Day>,
     lifts: usize,
-) -> Result<Option<MountainDay>, Failure> {
+) -> Result<Option<AllResortsDay>, Failure> {
     let moment = connection.unchecked_transaction()?;
     let Some(newest) = newest_day(&moment, resorts)? else { return Ok(None) };
     let season = season.unwrap_or(newest.0);
@@ -167,7 +167,7 @@ pub(super) fn mountain_day(
     let numbers: BTreeSet<Day> = days.iter().map(|(_, day, _)| *day).collect();
     let last = if season == newest.0 { Some(newest.1) } else { numbers.last().copied() };
     let Some(day) = day.or(last) else { return Ok(None) };
-    let mut whole = MountainDay {
+    let mut whole = AllResortsDay {
         season,
         day,
         newest,
@@ -206,9 +206,9 @@ fn newest_day(
     Ok(None)
 }
 
-pub(super) fn ledger(connection: &Connection) -> Result<ForEver, Failure> {
+pub(super) fn ledger(connection: &Connection) -> Result<StoreTotals, Failure> {
     let read = |row: &Row<'_>| {
-        Ok(ForEver { stored: row.get(0)?, duplicates: row.get(1)?, refused: row.get(2)? })
+        Ok(StoreTotals { stored: row.get(0)?, duplicates: row.get(1)?, refused: row.get(2)? })
     };
     Ok(connection.prepare_cached(LEDGER)?.query_row([], read)?)
 }

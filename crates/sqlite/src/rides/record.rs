@@ -3,8 +3,8 @@
 use std::iter;
 
 use lodge_domain::rides::{
-    EventId, GateId, LiftId, Minute, NamedBatch, Recorded, ResortId, Ride, RideEvent, Season,
-    SkierId, What,
+    GateId, KeyedBatch, LiftId, Minute, Recorded, ResortId, Ride, RideEvent, RideEventContent,
+    RideEventId, Season, SkierId,
 };
 use rusqlite::{
     CachedStatement, Connection, OptionalExtension, Row, ToSql,
@@ -14,7 +14,7 @@ use rusqlite::{
 use super::{
     state::resort_day,
     sums::{Change, Changes},
-    write_back::{WriteBack, work::Work},
+    write_back::{WriteBack, work::SumChanges},
 };
 use crate::{failure::Failure, query};
 
@@ -36,7 +36,7 @@ pub(crate) const STATEMENTS: [&str; 7] = [INSERT, FIND, IS_VOID, NAME, IS_NAMED,
 pub(super) fn record<'e>(
     connection: &Connection,
     write_back: &WriteBack,
-    sent: impl Iterator<Item = (Option<NamedBatch>, &'e [RideEvent])>,
+    sent: impl Iterator<Item = (Option<KeyedBatch>, &'e [RideEvent])>,
 ) -> Result<Vec<Recorded>, Failure> {
     let mut log = Log {
         connection,
@@ -49,7 +49,7 @@ pub(super) fn record<'e>(
     for (batch, events) in sent {
         log.store_all(batch, events, &mut recorded)?;
     }
-    let mut work = Work::new(connection, write_back)?;
+    let mut work = SumChanges::new(connection, write_back)?;
     log.changes.apply(connection, &mut work)?;
     let count = |wanted| recorded.iter().filter(|came| **came == wanted).count();
     let (stored, duplicates) = (count(Recorded::Stored), count(Recorded::Duplicate));
@@ -86,12 +86,12 @@ struct Log<'c> {
 impl Log<'_> {
     fn store_all(
         &mut self,
-        batch: Option<NamedBatch>,
+        batch: Option<KeyedBatch>,
         events: &[RideEvent],
         recorded: &mut Vec<Recorded>,
     ) -> rusqlite::Result<()> {
         if let (Some(batch), Some(first)) = (batch, events.first())
-            && !self.name(first.gate, &batch)?
+            && !self.store_batch_key(first.gate, &batch)?
         {
             recorded.extend(iter::repeat_n(Recorded::KeyReused, events.len()));
             return Ok(());
@@ -103,7 +103,7 @@ impl Log<'_> {
     }
 
     /// Stores the batch's key; returns false if the gate has used the key for another body.
-    fn name(&self, gate: GateId, batch: &NamedBatch) -> rusqlite::Result<bool> {
+    fn store_batch_key(&self, gate: GateId, batch: &KeyedBatch) -> rusqlite::Result<bool> {
         let row = (gate.0, batch.key.as_bytes(), batch.digest);
         Ok(query::run(self.connection, NAME, row)? > 0
             || self.connection.prepare_cached(IS_NAMED)?.exists(row)?)
@@ -111,8 +111,8 @@ impl Log<'_> {
 
     fn store(&mut self, event: &RideEvent) -> rusqlite::Result<Recorded> {
         match &event.what {
-            What::Ride(ride) => self.store_ride(event, ride),
-            What::Void(of) => self.store_void(event, of),
+            RideEventContent::Ride(ride) => self.store_ride(event, ride),
+            RideEventContent::Void(of) => self.store_void(event, of),
         }
     }
 
@@ -121,20 +121,20 @@ impl Log<'_> {
             self.changes.add(Change::of(ride, 1, self.connection.last_insert_rowid()));
             return Ok(Recorded::Stored);
         }
-        let same = |(stored, voids): (Ride, Option<EventId>)| {
+        let same = |(stored, voids): (Ride, Option<RideEventId>)| {
             voids.is_none() && stored.says_the_same_as(ride)
         };
         Ok(repeated(self.find(event.gate, &event.id)?.is_some_and(same)))
     }
 
-    fn store_void(&mut self, event: &RideEvent, of: &EventId) -> rusqlite::Result<Recorded> {
+    fn store_void(&mut self, event: &RideEvent, of: &RideEventId) -> rusqlite::Result<Recorded> {
         if let Some((_, voids)) = self.find(event.gate, &event.id)? {
             return Ok(repeated(voids.as_ref() == Some(of)));
         }
         let Some((ride, None)) = self.find(event.gate, of)? else {
             return Ok(Recorded::NothingToVoid);
         };
-        if self.is_void.exists((event.gate.0, Key(of)))? {
+        if self.is_void.exists((event.gate.0, StoredEventId(of)))? {
             return Ok(Recorded::VoidAlready);
         }
         self.insert(event, &ride, Some(of))?;
@@ -147,12 +147,12 @@ impl Log<'_> {
         &mut self,
         event: &RideEvent,
         ride: &Ride,
-        voids: Option<&EventId>,
+        voids: Option<&RideEventId>,
     ) -> rusqlite::Result<bool> {
         let Ride { on, skier, minute, lift, vertical } = ride;
         let inserted = self.insert.execute((
             event.gate.0,
-            Key(&event.id),
+            StoredEventId(&event.id),
             on.season.0,
             on.resort.0,
             on.day.0,
@@ -160,7 +160,7 @@ impl Log<'_> {
             minute.0,
             lift.0,
             vertical,
-            voids.map(Key),
+            voids.map(StoredEventId),
             event.at.as_millisecond(),
         ))?;
         Ok(inserted > 0)
@@ -170,9 +170,9 @@ impl Log<'_> {
     fn find(
         &mut self,
         gate: GateId,
-        id: &EventId,
-    ) -> rusqlite::Result<Option<(Ride, Option<EventId>)>> {
-        self.find.query_row((gate.0, Key(id)), read).optional()
+        id: &RideEventId,
+    ) -> rusqlite::Result<Option<(Ride, Option<RideEventId>)>> {
+        self.find.query_row((gate.0, StoredEventId(id)), read).optional()
     }
 }
 
@@ -181,7 +181,7 @@ fn repeated(the_same: bool) -> Recorded {
 }
 
 /// Reads the columns of [`FIND`], with which the row must begin.
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<RideEventId>)> {
     let ride = Ride {
         on: resort_day(row, 0)?,
         skier: SkierId(row.get(3)?),
@@ -193,24 +193,24 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
 }
 
 /// An event id as stored: 16 bytes if it is a UUID, else text.
-pub(super) struct Key<'e>(pub(super) &'e EventId);
+pub(super) struct StoredEventId<'e>(pub(super) &'e RideEventId);
 
-impl ToSql for Key<'_> {
+impl ToSql for StoredEventId<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self.0 {
-            EventId::Uuid(uuid) => ValueRef::Blob(uuid.as_bytes()),
-            EventId::Text(text) => ValueRef::Text(text.as_bytes()),
+            RideEventId::Uuid(uuid) => ValueRef::Blob(uuid.as_bytes()),
+            RideEventId::Text(text) => ValueRef::Text(text.as_bytes()),
         }))
     }
 }
 
-pub(super) fn event_id(stored: ValueRef<'_>) -> rusqlite::Result<Option<EventId>> {
+pub(super) fn event_id(stored: ValueRef<'_>) -> rusqlite::Result<Option<RideEventId>> {
     match stored {
         ValueRef::Null => Ok(None),
         ValueRef::Blob(bytes) => {
             let uuid = uuid::Uuid::from_slice(bytes).map_err(FromSqlError::other)?;
-            Ok(Some(EventId::Uuid(uuid)))
+            Ok(Some(RideEventId::Uuid(uuid)))
         }
-        other => Ok(Some(EventId::Text(other.as_str()?.into()))),
+        other => Ok(Some(RideEventId::Text(other.as_str()?.into()))),
     }
 }

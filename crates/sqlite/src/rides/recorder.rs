@@ -5,7 +5,7 @@ use std::{collections::VecDeque, slice, sync::Arc};
 
 use lodge_domain::{
     Error, Result,
-    rides::{NamedBatch, Recorded, RideEvent},
+    rides::{KeyedBatch, Recorded, RideEvent},
 };
 use lodge_sql::App;
 use parking_lot::Mutex;
@@ -13,11 +13,11 @@ use rusqlite::Connection;
 
 use super::{
     record,
-    write_back::{WriteBack, work::Work},
+    write_back::{WriteBack, work::SumChanges},
 };
 use crate::{
-    failure::{Failure, NotTaken, Shared, from_sqlite},
-    job::{Job, Request, contained},
+    failure::{Failure, NotAccepted, SharedError, from_sqlite},
+    job::{Job, Request, catch_panic},
     replies::{Replies, Reply},
     writer::Writer,
 };
@@ -27,7 +27,7 @@ const EVENTS_MAX: usize = 65_536;
 
 /// Events after which a job takes no further callers. A larger job would share more page writes, but delay the writes
 /// of other apps longer.
-const TOGETHER: usize = 4_096;
+const EVENTS_PER_JOB: usize = 4_096;
 
 /// The queue of events, and the write-back buffer of their sums.
 pub(crate) struct Recorder(Arc<Inner>);
@@ -42,12 +42,12 @@ struct Waiting {
     callers: VecDeque<Caller>,
     events: usize,
     /// Jobs for them that have not been dropped: never fewer than callers, or some would wait for ever.
-    coming: usize,
+    jobs: usize,
 }
 
 /// A caller that waits for the outcome of its events.
 struct Caller {
-    batch: Option<NamedBatch>,
+    batch: Option<KeyedBatch>,
     events: Vec<RideEvent>,
     reply: Reply<Vec<Recorded>>,
 }
@@ -67,36 +67,36 @@ impl Recorder {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         writer: &Writer,
-        work: impl FnOnce(&Connection, &mut Work<'_>) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&Connection, &mut SumChanges<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = Reply::channel();
         let write_back = Arc::clone(&self.0.write_back);
         let of_work = Arc::clone(&write_back);
         let work = move |connection: &_| {
-            let mut with = Work::new(connection, &of_work)?;
+            let mut with = SumChanges::new(connection, &of_work)?;
             let done = work(connection, &mut with)?;
             with.stage();
             Ok(done)
         };
         let work = Box::new(Request::new(work, reply));
         writer.submit(App::Rides, Box::new(WithSums { work, write_back }))?;
-        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotAccepted::Closed("writer"))))
     }
 
     /// Stores events in one of the writer's next groups.
     pub(crate) async fn record(
         &self,
         writer: &Writer,
-        batch: Option<NamedBatch>,
+        batch: Option<KeyedBatch>,
         events: Vec<RideEvent>,
     ) -> Result<Vec<Recorded>> {
         let (reply, answer) = Reply::channel();
         self.push(Caller { batch, events, reply })?;
         // A refused job is dropped, and removes one caller from the queue. That need not be this caller, whose events
         // another job may have taken.
-        let refused = writer.submit(App::Rides, Box::new(Together::new(&self.0))).err();
+        let refused = writer.submit(App::Rides, Box::new(CombinedJob::new(&self.0))).err();
         answer.await.unwrap_or_else(|_| {
-            Err(refused.unwrap_or_else(|| Error::unavailable(NotTaken::FullOrClosed("rides"))))
+            Err(refused.unwrap_or_else(|| Error::unavailable(NotAccepted::FullOrClosed("rides"))))
         })
     }
 
@@ -105,20 +105,20 @@ impl Recorder {
     fn push(&self, caller: Caller) -> Result<()> {
         let mut waiting = self.0.waiting.lock();
         if waiting.events + caller.events.len() > EVENTS_MAX {
-            return Err(Error::unavailable(NotTaken::Full(App::Rides.name())));
+            return Err(Error::unavailable(NotAccepted::Full(App::Rides.name())));
         }
         waiting.events += caller.events.len();
         waiting.callers.push_back(caller);
-        waiting.coming += 1;
+        waiting.jobs += 1;
         Ok(())
     }
 }
 
 impl Waiting {
-    /// Takes callers until they have [`TOGETHER`] events.
+    /// Takes callers until they have [`EVENTS_PER_JOB`] events.
     fn take(&mut self) -> Vec<Caller> {
         let (mut callers, mut events) = (Vec::new(), 0);
-        while events < TOGETHER
+        while events < EVENTS_PER_JOB
             && let Some(caller) = self.callers.pop_front()
         {
             events += caller.events.len();
@@ -130,18 +130,23 @@ impl Waiting {
 }
 
 /// A job that serves the callers that are queued when it runs.
-struct Together {
+struct CombinedJob {
     inner: Arc<Inner>,
     callers: Vec<Caller>,
     /// The outcome of each caller's events.
     outcomes: Vec<Result<Vec<Recorded>>>,
     /// The fallback after a failure: each caller's events are stored under a savepoint of their own.
-    apart: bool,
+    separately: bool,
 }
 
-impl Together {
+impl CombinedJob {
     fn new(inner: &Arc<Inner>) -> Self {
-        Self { inner: Arc::clone(inner), callers: Vec::new(), outcomes: Vec::new(), apart: false }
+        Self {
+            inner: Arc::clone(inner),
+            callers: Vec::new(),
+            outcomes: Vec::new(),
+            separately: false,
+        }
     }
 
     fn take(&mut self) {
@@ -151,16 +156,16 @@ impl Together {
     fn record(&self, connection: &Connection, callers: &[Caller]) -> Result<Vec<Recorded>> {
         let sent = callers.iter().map(|caller| (caller.batch, &*caller.events));
         let record = || record::record(connection, &self.inner.write_back, sent);
-        contained("storing rides panicked", record)
+        catch_panic("storing rides panicked", record)
     }
 
-    fn together(&self, connection: &Connection) -> Result<Vec<Result<Vec<Recorded>>>> {
+    fn record_all(&self, connection: &Connection) -> Result<Vec<Result<Vec<Recorded>>>> {
         let mut recorded = self.record(connection, &self.callers)?.into_iter();
         let of_each = |caller: &Caller| Ok(recorded.by_ref().take(caller.events.len()).collect());
         Ok(self.callers.iter().map(of_each).collect())
     }
 
-    fn alone(&self, connection: &Connection, caller: &Caller) -> Result<Vec<Recorded>> {
+    fn record_one(&self, connection: &Connection, caller: &Caller) -> Result<Vec<Recorded>> {
         let statement = |sql| connection.execute_batch(sql).map_err(from_sqlite);
         statement("SAVEPOINT caller")?;
         let recorded = self.record(connection, slice::from_ref(caller));
@@ -170,29 +175,29 @@ impl Together {
     }
 }
 
-impl Job for Together {
+impl Job for CombinedJob {
     fn is_abandoned(&self) -> bool {
         self.inner.waiting.lock().callers.is_empty()
     }
 
     fn run(&mut self, connection: &Connection) -> bool {
-        if self.apart {
-            let alone = |caller| self.alone(connection, caller);
+        if self.separately {
+            let alone = |caller| self.record_one(connection, caller);
             self.outcomes = self.callers.iter().map(alone).collect();
             return !connection.is_autocommit();
         }
         self.take();
-        let together = self.together(connection);
+        let together = self.record_all(connection);
         let succeeded = together.is_ok();
         self.outcomes = together.unwrap_or_else(|error| vec![Err(error)]);
         succeeded
     }
 
-    fn another_way(&mut self) -> bool {
-        !std::mem::replace(&mut self.apart, true) && self.callers.len() > 1
+    fn try_fallback(&mut self) -> bool {
+        !std::mem::replace(&mut self.separately, true) && self.callers.len() > 1
     }
 
-    fn answer(mut self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
+    fn answer(mut self: Box<Self>, lost: Option<&SharedError>, replies: &mut Replies) {
         if self.callers.is_empty() {
             // The group failed before this job ran; the callers it would have served get the error.
             self.take();
@@ -227,19 +232,19 @@ impl Job for WithSums {
         self.work.run(connection)
     }
 
-    fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
+    fn answer(self: Box<Self>, lost: Option<&SharedError>, replies: &mut Replies) {
         self.write_back.settle(lost);
         self.work.answer(lost, replies);
     }
 }
 
-impl Drop for Together {
+impl Drop for CombinedJob {
     /// If the job never ran, because the writer refused it or has ended, one caller is left without a job; it is
     /// dropped, which replies with an error.
     fn drop(&mut self) {
         let mut waiting = self.inner.waiting.lock();
-        waiting.coming -= 1;
-        while waiting.callers.len() > waiting.coming
+        waiting.jobs -= 1;
+        while waiting.callers.len() > waiting.jobs
             && let Some(caller) = waiting.callers.pop_back()
         {
             waiting.events -= caller.events.len();

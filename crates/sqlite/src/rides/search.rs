@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use lodge_domain::rides::{
-    Dimension, EventId, GateId, GroupOrder, Minute, ReadFrom, ResortDay, ResortId, RideGroup,
-    RidePlace, RideQuery, RidesFound, Season, SkierId, StoredRide, Tally,
+    Dimension, GateId, GroupOrder, Minute, ReadFrom, ResortDay, ResortId, RideEventId, RideGroup,
+    RidePosition, RideQuery, RidesFound, Season, SkierId, StoredRide, Tally,
 };
 use rusqlite::{Connection, Row, params_from_iter};
 
@@ -215,7 +215,7 @@ pub(super) fn page(
     connection: &Connection,
     season: Season,
     resort: Option<ResortId>,
-    after: Option<RidePlace>,
+    after: Option<RidePosition>,
     limit: usize,
 ) -> Result<Vec<StoredRide>, Failure> {
     let (first, last) = resort.map_or((0, u16::MAX), |resort| (resort.0, resort.0));
@@ -228,7 +228,7 @@ pub(super) fn on_day(
     connection: &Connection,
     on: ResortDay,
     skier: Option<SkierId>,
-    after: Option<RidePlace>,
+    after: Option<RidePosition>,
     limit: usize,
 ) -> Result<Vec<StoredRide>, Failure> {
     let (season, resort, day) = key(on);
@@ -239,14 +239,14 @@ pub(super) fn on_day(
 pub(super) fn event(
     connection: &Connection,
     gate: GateId,
-    id: &EventId,
+    id: &RideEventId,
 ) -> Result<Option<StoredRide>, Failure> {
-    Ok(query::one(connection, EVENT, (gate.0, record::Key(id)), stored)?)
+    Ok(query::one(connection, EVENT, (gate.0, record::StoredEventId(id)), stored)?)
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredRide> {
     let (ride, voids) = record::read(row)?;
-    let place = RidePlace { resort: ride.on.resort, day: ride.on.day, row: row.get(8)? };
+    let place = RidePosition { resort: ride.on.resort, day: ride.on.day, row: row.get(8)? };
     let id = record::event_id(row.get_ref(10)?)?.ok_or(rusqlite::Error::InvalidQuery)?;
     let at = Timestamp::from_millisecond(row.get(11)?).unwrap_or_default();
     Ok(StoredRide { place, gate: GateId(row.get(9)?), id, ride, voids, at })

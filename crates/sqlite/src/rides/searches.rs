@@ -12,14 +12,14 @@ use rusqlite::Connection;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    failure::{Failure, NotTaken},
+    failure::{Failure, NotAccepted},
     readers::Readers,
 };
 
 /// The search thread, its queue slots, and the write-back rounds before searches.
 pub(crate) struct Searches {
     thread: Readers,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     /// Write-back rounds that have begun.
     begun: AtomicU64,
     /// The last round that has ended; locked while a round runs.
@@ -28,22 +28,25 @@ pub(crate) struct Searches {
 
 /// A slot on the thread or in its queue; dropping it, when the search has ended or was cancelled, frees the slot.
 #[must_use]
-pub(crate) struct Place(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit);
+pub(crate) struct SearchSlot(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit);
 
 impl Searches {
     /// Returns the admission to this thread, with this number of slots.
     pub(crate) fn new(thread: Readers, places: usize) -> Self {
         let (begun, ended) = (AtomicU64::new(0), Mutex::new(0));
-        Self { thread, places: Arc::new(Semaphore::new(places)), begun, ended }
+        Self { thread, slots: Arc::new(Semaphore::new(places)), begun, ended }
     }
 
-    pub(crate) fn take_place(&self) -> Result<Place> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        place.map(Place).map_err(|_| Error::unavailable(NotTaken::Full("searches")))
+    pub(crate) fn acquire(&self) -> Result<SearchSlot> {
+        let place = Arc::clone(&self.slots).try_acquire_owned();
+        place.map(SearchSlot).map_err(|_| Error::unavailable(NotAccepted::Full("searches")))
     }
 
     /// Returns when a write-back round that began after this call has ended: its own or that of another search.
-    pub(super) async fn round(&self, write: impl Future<Output = Result<()>>) -> Result<()> {
+    pub(super) async fn wait_for_round(
+        &self,
+        write: impl Future<Output = Result<()>>,
+    ) -> Result<()> {
         let begun = self.begun.load(Ordering::SeqCst);
         let mut ended = self.ended.lock().await;
         if *ended <= begun {
@@ -56,7 +59,7 @@ impl Searches {
 
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        place: Place,
+        place: SearchSlot,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let search = move |connection: &_| {
@@ -86,7 +89,7 @@ mod tests {
         let (engine, _folder) = open(&Options::default());
         let rounds = Cell::new(0);
         let (end, ended) = oneshot::channel::<()>();
-        let mut first = Box::pin(engine.searches.round(async {
+        let mut first = Box::pin(engine.searches.wait_for_round(async {
             rounds.set(rounds.get() + 1);
             ended.await.map_err(Error::internal)
         }));
@@ -94,7 +97,7 @@ mod tests {
         let mut others: Vec<_> = [Err(Error::internal("no")), Ok(()), Ok(()), Ok(())]
             .into_iter()
             .map(|comes_to| {
-                Box::pin(engine.searches.round(async {
+                Box::pin(engine.searches.wait_for_round(async {
                     rounds.set(rounds.get() + 1);
                     comes_to
                 }))

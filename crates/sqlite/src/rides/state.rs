@@ -21,11 +21,11 @@ pub(super) type DayKey = (SkierId, ResortDay);
 pub(super) type Days = BTreeMap<DayKey, DayState>;
 
 /// Sorts like the table `leaders`.
-pub(super) type PlaceKey = (Span, SkierId);
+pub(super) type EntryKey = (Span, SkierId);
 /// A leader's vertical; `None` if the skier is not on the leaderboard.
-pub(super) type Place = Option<u64>;
+pub(super) type LeaderVertical = Option<u64>;
 /// Entries of one leaderboard.
-pub(super) type Places = BTreeMap<SkierId, Place>;
+pub(super) type Entries = BTreeMap<SkierId, LeaderVertical>;
 
 /// A change of a sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,6 +96,6 @@ pub(super) fn keys_in_season(
     (skier, on(FIRST_DAY.day))..=(skier, on(LAST_DAY.day))
 }
 
-pub(super) fn keys_on(span: Span) -> RangeInclusive<PlaceKey> {
+pub(super) fn keys_on(span: Span) -> RangeInclusive<EntryKey> {
     (span, SkierId(0))..=(span, SkierId(u32::MAX))
 }

@@ -6,16 +6,17 @@ use async_trait::async_trait;
 use lodge_domain::{
     Result,
     rides::{
-        Breakdown, Day, DayTally, EventId, ForEver, GateId, Leader, MountainDay, NamedBatch,
-        Rebuilt, Recorded, ResortDay, ResortId, RideEvent, RideLog, RidePlace, RideQuery,
-        RideSearch, RideTallies, RidesFound, Season, SeasonVertical, SkierDay, SkierId, Span,
+        AllResortsDay, Breakdown, Day, DayTally, GateId, KeyedBatch, Leader, Rebuilt, Recorded,
+        ResortDay, ResortId, RideEvent, RideEventId, RideLog, RidePosition, RideQuery, RideSearch,
+        RideTallies, RidesFound, Season, SeasonVertical, SkierDay, SkierId, Span, StoreTotals,
         StoredRide, Tally,
     },
 };
 use lodge_sql::App;
 
 use super::{
-    leaders, read, read::Wanted, rebuild, record, search, state::DayState, write_back::work::Work,
+    leaders, read, read::DayFilter, rebuild, record, search, state::DayState,
+    write_back::work::SumChanges,
 };
 use crate::engine::Engine;
 
@@ -24,7 +25,7 @@ use crate::engine::Engine;
 pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
 
 impl SqliteRides {
-    async fn skier_days(&self, skier: SkierId, wanted: Wanted) -> Result<Vec<DayState>> {
+    async fn skier_days(&self, skier: SkierId, wanted: DayFilter) -> Result<Vec<DayState>> {
         let newer = self.0.rides.write_back().days_of(skier);
         let days = move |connection: &_| read::skier_days(connection, skier, &wanted, newer);
         self.0.readers.read(App::Rides, days).await
@@ -37,7 +38,7 @@ impl SqliteRides {
         if newer.is_empty() {
             return Ok(());
         }
-        let write = move |_: &_, work: &mut Work<'_>| Ok(work.write_days_of(&newer)?);
+        let write = move |_: &_, work: &mut SumChanges<'_>| Ok(work.write_days_of(&newer)?);
         self.0.rides.write(&self.0.writer, write).await
     }
 
@@ -67,7 +68,7 @@ impl RideLog for SqliteRides {
 
     async fn record_batch(
         &self,
-        batch: NamedBatch,
+        batch: KeyedBatch,
         events: Vec<RideEvent>,
     ) -> Result<Vec<Recorded>> {
         self.0.rides.record(&self.0.writer, Some(batch), events).await
@@ -78,7 +79,7 @@ impl RideLog for SqliteRides {
         self.0.writer.write(App::Rides, noted).await
     }
 
-    async fn ledger(&self) -> Result<ForEver> {
+    async fn ledger(&self) -> Result<StoreTotals> {
         self.0.readers.read(App::Rides, read::ledger).await
     }
 
@@ -95,7 +96,7 @@ impl RideLog for SqliteRides {
     }
 
     async fn rebuild(&self) -> Result<Rebuilt> {
-        rebuild::rebuild(self, rebuild::PIECE).await
+        rebuild::rebuild(self, rebuild::ROWS_PER_READ).await
     }
 }
 
@@ -112,7 +113,7 @@ impl RideTallies for SqliteRides {
     }
 
     async fn skier_season(&self, skier: SkierId, season: Season) -> Result<Vec<SkierDay>> {
-        let wanted = Wanted { seasons: vec![season], resorts: Vec::new() };
+        let wanted = DayFilter { seasons: vec![season], resorts: Vec::new() };
         let day = |DayState { on: ResortDay { resort, day, .. }, tally, .. }| SkierDay {
             resort,
             day,
@@ -129,7 +130,7 @@ impl RideTallies for SqliteRides {
     ) -> Result<Vec<SeasonVertical>> {
         let mut found: Vec<SeasonVertical> = Vec::new();
         for DayState { on: ResortDay { season, .. }, tally, .. } in
-            self.skier_days(skier, Wanted { seasons, resorts }).await?
+            self.skier_days(skier, DayFilter { seasons, resorts }).await?
         {
             match found.last_mut().filter(|last| last.season == season) {
                 Some(last) => last.vertical += tally.vertical,
@@ -162,21 +163,21 @@ impl RideTallies for SqliteRides {
         let engine = Arc::clone(&self.0);
         let shown = move |connection: &_| {
             // Read before the disk, so that entries written back meanwhile are in both and none is missed.
-            let newer = engine.rides.write_back().places_on(span);
+            let newer = engine.rides.write_back().entries_of(span);
             leaders::shown(connection, span, limit, newer)
         };
         self.0.readers.read(App::Rides, shown).await
     }
 
-    async fn mountain_day(
+    async fn all_resorts_day(
         &self,
         resorts: Vec<ResortId>,
         season: Option<Season>,
         day: Option<Day>,
         lifts: usize,
-    ) -> Result<Option<MountainDay>> {
+    ) -> Result<Option<AllResortsDay>> {
         let read =
-            move |connection: &_| read::mountain_day(connection, &resorts, season, day, lifts);
+            move |connection: &_| read::all_resorts_day(connection, &resorts, season, day, lifts);
         self.0.readers.read(App::Rides, read).await
     }
 }
@@ -185,10 +186,10 @@ impl RideTallies for SqliteRides {
 impl RideSearch for SqliteRides {
     async fn search(&self, query: RideQuery) -> Result<RidesFound> {
         let searches = &self.0.searches;
-        let place = searches.take_place()?;
+        let place = searches.acquire()?;
         if search::reads_skier_days(&query) {
             if query.skiers.is_empty() {
-                searches.round(self.write_sums()).await?;
+                searches.wait_for_round(self.write_sums()).await?;
             } else {
                 self.write_days_of(&query.skiers).await?;
             }
@@ -200,7 +201,7 @@ impl RideSearch for SqliteRides {
         &self,
         season: Season,
         resort: Option<ResortId>,
-        after: Option<RidePlace>,
+        after: Option<RidePosition>,
         limit: usize,
     ) -> Result<Vec<StoredRide>> {
         let page = move |connection: &_| search::page(connection, season, resort, after, limit);
@@ -211,14 +212,14 @@ impl RideSearch for SqliteRides {
         &self,
         on: ResortDay,
         skier: Option<SkierId>,
-        after: Option<RidePlace>,
+        after: Option<RidePosition>,
         limit: usize,
     ) -> Result<Vec<StoredRide>> {
         let page = move |connection: &_| search::on_day(connection, on, skier, after, limit);
         self.0.exports.read(App::Rides, page).await
     }
 
-    async fn event(&self, gate: GateId, id: EventId) -> Result<Option<StoredRide>> {
+    async fn event(&self, gate: GateId, id: RideEventId) -> Result<Option<StoredRide>> {
         self.0
             .exports
             .read(App::Rides, move |connection| search::event(connection, gate, &id))

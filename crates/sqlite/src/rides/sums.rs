@@ -6,9 +6,9 @@ use lodge_domain::rides::{Hour, LiftId, ResortDay, ResortId, Ride, Season, Skier
 use rusqlite::Connection;
 
 use super::{
-    leaders::{Board, Move},
+    leaders::{Leaderboard, VerticalChange},
     state::{DayState, Delta, key},
-    write_back::work::Work,
+    write_back::work::SumChanges,
 };
 
 const ADD_LIFT: &str = "INSERT INTO lift_days (season, resort, day, lift, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
@@ -58,7 +58,7 @@ impl Changes {
     pub(super) fn apply(
         mut self,
         connection: &Connection,
-        work: &mut Work<'_>,
+        work: &mut SumChanges<'_>,
     ) -> rusqlite::Result<()> {
         self.0.sort_unstable_by_key(|change| (change.season(), change.on.day));
         let mut spans: BTreeMap<Span, SpanChange> = BTreeMap::new();
@@ -79,14 +79,14 @@ impl Changes {
         }
         let mut boards = Vec::with_capacity(spans.len());
         for (span, change) in spans {
-            let mut board = Board::read(connection, span)?;
-            board.add(change.by, change.skiers);
-            board.apply(work, &change.moves);
-            boards.push(board);
+            let mut leaderboard = Leaderboard::read(connection, span)?;
+            leaderboard.add(change.by, change.skiers);
+            leaderboard.apply(work, &change.moves);
+            boards.push(leaderboard);
         }
         // Only after all changes are applied: a refill writes back all sums, and marks every ride as written back.
         for mut board in boards {
-            board.keep_in_bounds(connection, work)?;
+            board.resize(connection, work)?;
             board.write(connection)?;
         }
         Ok(())
@@ -98,7 +98,7 @@ impl Changes {
 struct SpanChange {
     by: Delta,
     skiers: i64,
-    moves: Vec<Move>,
+    moves: Vec<VerticalChange>,
 }
 
 impl SpanChange {
@@ -106,13 +106,13 @@ impl SpanChange {
         self.by.add(by);
         self.skiers += i64::from(after.rides > 0) - i64::from(before.rides > 0);
         let place = |tally: Tally| (tally.rides > 0).then_some(tally.vertical);
-        self.moves.push(Move { skier, from: place(before), to: place(after) });
+        self.moves.push(VerticalChange { skier, from: place(before), to: place(after) });
     }
 }
 
 /// Applies `changes`, all of one skier's season at a resort, to the skier's days.
 fn apply_season(
-    work: &mut Work<'_>,
+    work: &mut SumChanges<'_>,
     changes: &[Change],
     spans: &mut BTreeMap<Span, SpanChange>,
 ) -> rusqlite::Result<()> {

@@ -8,7 +8,7 @@ use lodge_contract::{
     sessions::begun,
 };
 use lodge_domain::accounts::{
-    AccountChange, EventKind, Identity, NewAccount, NewTicket, Redeemed, TicketDigest,
+    AccountChange, AccountEventKind, Identity, NewAccount, NewTicket, Redeemed, TicketDigest,
 };
 use lodge_sql::{
     App,
@@ -41,8 +41,8 @@ async fn expired_rows_are_removed() {
     let (stays, goes) = (fresh_name(), fresh_name());
     let (stays, gone) = (made(&**accounts, &stays).await, made(&**accounts, &goes).await);
     begun(&fixture, &stays).await;
-    accounts.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap().unwrap();
-    let tidy = |now| sqlite.tidy(now, SignedDuration::from_hours(1));
+    accounts.remove(event(gone.id, AccountEventKind::Deleted, 1)).await.unwrap().unwrap();
+    let tidy = |now| sqlite.remove_expired(now, SignedDuration::from_hours(1));
     assert_eq!(tidy(at(3599)).await.unwrap().accounts, 0);
     assert_eq!(tidy(at(3600)).await.unwrap().accounts, 1, "the session");
     assert_eq!(tidy(at(1) + NAME_RESERVED).await.unwrap().accounts, 1, "the name");
@@ -60,7 +60,7 @@ async fn a_revocation_reaches_the_feed_however_many_events_the_account_has() {
     let ada = made(&**accounts, &fresh_name()).await;
     let place = sessions.changed_since(None).await.unwrap().place;
     let change = AccountChange::default();
-    accounts.change(change, event(ada.id, EventKind::SignedOutEverywhere, 0)).await.unwrap();
+    accounts.change(change, event(ada.id, AccountEventKind::SignedOutEverywhere, 0)).await.unwrap();
     let note = move |connection: &Connection| {
         let sql = "INSERT INTO account_events (account, at, kind) VALUES (?1, 0, 'signed_in')";
         for _ in 0..2 * EVENTS_OF_ONE_KEPT {
@@ -87,13 +87,13 @@ async fn a_feed_reader_whose_entries_were_removed_begins_anew() {
     let ada = made(&**accounts, &fresh_name()).await;
     let place = sessions.changed_since(None).await.unwrap().place;
     let end_all = |seconds| {
-        let event = event(ada.id, EventKind::SignedOutEverywhere, seconds);
+        let event = event(ada.id, AccountEventKind::SignedOutEverywhere, seconds);
         accounts.change(AccountChange::default(), event)
     };
     end_all(0).await.unwrap();
     let first = sessions.changed_since(Some(place)).await.unwrap();
     assert!(!first.begins_anew && first.accounts == [ada.id]);
-    sqlite.tidy(at(0) + EVENTS_KEPT, SignedDuration::from_hours(1)).await.unwrap();
+    sqlite.remove_expired(at(0) + EVENTS_KEPT, SignedDuration::from_hours(1)).await.unwrap();
     assert!(sessions.changed_since(Some(place)).await.unwrap().begins_anew, "all is removed");
     assert!(!sessions.changed_since(Some(first.place)).await.unwrap().begins_anew);
     end_all(1).await.unwrap();
@@ -137,7 +137,7 @@ async fn only_the_last_tickets_are_kept() {
 async fn an_expired_ticket_is_removed() {
     let (sqlite, _folder) = opened();
     sqlite.identities().issue(ticket("late")).await.unwrap();
-    let tidied = |now| sqlite.tidy(now, SignedDuration::from_hours(1));
+    let tidied = |now| sqlite.remove_expired(now, SignedDuration::from_hours(1));
     assert_eq!(tidied(at(899)).await.unwrap().accounts, 0);
     assert_eq!(tidied(at(900)).await.unwrap().accounts, 1);
 }

@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use lodge_contract::{
-    board::{message, somebody},
+    board::{message, new_actor},
     samples::{BEGIN, at},
 };
 use lodge_domain::{
     accounts::{PictureId, Role},
     board::{
-        BoardLog, BoardPeople, Body, Cursor, NewMessage, PersonId, ReadNote, ReadPositions, Slug,
-        Wish,
+        Action, BoardLog, BoardMembers, Body, Cursor, NewMessage, PersonId, ReadPosition,
+        ReadPositions, Slug,
     },
 };
 use lodge_sql::{
-    App, SqlReads,
-    board::{FORGOTTEN_AT_ONCE, channel, forget_mentions, next},
+    App, SqlReadPositions,
+    board::{MENTIONS_PER_DELETE, channel, forget_mentions, next},
 };
 use rusqlite::Connection;
 
-use super::{arrive, board, open, written};
+use super::{board, open, store_remote_event, written};
 use crate::{Options, engine::Engine, tx::SqliteTx};
 
 /// Counts rows that still have a text, picture, mention or reaction.
@@ -43,7 +43,7 @@ async fn is_indexed(engine: &Engine, word: &'static str) -> bool {
 async fn words_of_messages_that_are_not_shown_are_erased_from_the_index() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
-    let by = somebody(Role::Moderator);
+    let by = new_actor(Role::Moderator);
     let mut ids = Vec::new();
     for text in ["xylophone", "quagga", "zucchini", "jodhpurs", "kumquat"] {
         let new = message(&Slug::lobby(), text);
@@ -55,19 +55,19 @@ async fn words_of_messages_that_are_not_shown_are_erased_from_the_index() {
         }
         assert!(is_indexed(&engine, text).await, "{text}");
     }
-    let amend = async |id, wish| {
-        board.amend(Slug::lobby(), id, wish, by.clone(), at(1)).await.unwrap().unwrap();
+    let apply_one = async |id, action| {
+        board.apply(Slug::lobby(), id, action, by.clone(), at(1)).await.unwrap().unwrap();
     };
-    amend(ids[0], Wish::Delete).await;
+    apply_one(ids[0], Action::Delete).await;
     assert!(!is_indexed(&engine, "xylophone").await, "deleted");
-    amend(ids[1], Wish::Edit(Body::parse("wombat").unwrap())).await;
+    apply_one(ids[1], Action::Edit(Body::parse("wombat").unwrap())).await;
     assert!(!is_indexed(&engine, "quagga").await && is_indexed(&engine, "wombat").await);
-    amend(ids[2], Wish::Hide(true)).await;
+    apply_one(ids[2], Action::Hide(true)).await;
     assert!(!is_indexed(&engine, "zucchini").await, "hidden");
-    amend(ids[2], Wish::Hide(false)).await;
+    apply_one(ids[2], Action::Hide(false)).await;
     assert!(is_indexed(&engine, "zucchini").await, "shown again");
-    for wish in [Wish::Hide(true), Wish::Delete] {
-        amend(ids[3], wish).await;
+    for action in [Action::Hide(true), Action::Delete] {
+        apply_one(ids[3], action).await;
         assert!(!is_indexed(&engine, "jodhpurs").await, "hidden, and then deleted");
     }
     let sound = |connection: &Connection| {
@@ -76,7 +76,7 @@ async fn words_of_messages_that_are_not_shown_are_erased_from_the_index() {
     };
     engine.writer.write(App::Board, sound).await.unwrap();
     assert!(is_indexed(&engine, "kumquat").await && is_indexed(&engine, "snow").await);
-    amend(ids[4], Wish::Delete).await;
+    apply_one(ids[4], Action::Delete).await;
     assert!(!is_indexed(&engine, "kumquat").await, "deleted afterwards");
 }
 
@@ -84,18 +84,18 @@ async fn words_of_messages_that_are_not_shown_are_erased_from_the_index() {
 async fn no_row_keeps_the_text_of_a_deleted_message() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
-    let by = somebody(Role::Member);
+    let by = new_actor(Role::Member);
     let new = NewMessage {
         picture: Some(PictureId::stored([7; 32])),
         ..message(&Slug::lobby(), "one @ada")
     };
     let id = board.post(new, by.clone(), BEGIN).await.unwrap().event().id;
     let sign = lodge_domain::board::Reaction::all().next().unwrap();
-    let edit = |text| Wish::Edit(Body::parse(text).unwrap());
-    for wish in
-        [edit("two @bob"), edit("three @eve"), Wish::React { reaction: sign, is_removed: false }]
+    let edit = |text| Action::Edit(Body::parse(text).unwrap());
+    for action in
+        [edit("two @bob"), edit("three @eve"), Action::React { reaction: sign, is_removed: false }]
     {
-        board.amend(Slug::lobby(), id, wish, by.clone(), at(1)).await.unwrap().unwrap();
+        board.apply(Slug::lobby(), id, action, by.clone(), at(1)).await.unwrap().unwrap();
     }
     let written = async || {
         let count = |connection: &Connection| {
@@ -105,7 +105,7 @@ async fn no_row_keeps_the_text_of_a_deleted_message() {
     };
     // The message's picture, the message and two edits in the log, a name and a reaction.
     assert_eq!(written().await, 6);
-    board.amend(Slug::lobby(), id, Wish::Delete, by, at(2)).await.unwrap().unwrap();
+    board.apply(Slug::lobby(), id, Action::Delete, by, at(2)).await.unwrap().unwrap();
     assert_eq!(written().await, 0);
 }
 
@@ -113,16 +113,16 @@ async fn no_row_keeps_the_text_of_a_deleted_message() {
 async fn unread_messages_are_counted_among_the_newest_thousand() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
-    let (reader, other) = (somebody(Role::Member), somebody(Role::Member));
-    let positions = SqlReads::new(Arc::clone(&engine));
+    let (reader, other) = (new_actor(Role::Member), new_actor(Role::Member));
+    let positions = SqlReadPositions::new(Arc::clone(&engine));
     let unread = async || {
         let unread = positions.unread(reader.profile.clone()).await.unwrap();
         unread.first().map_or(0, |unread| unread.messages)
     };
     let (person, cursor) = (reader.id(), Cursor::default());
-    let note = ReadNote { person, channel: Slug::lobby(), cursor };
-    positions.note(note).unwrap();
-    positions.store().await.unwrap();
+    let note = ReadPosition { person, channel: Slug::lobby(), cursor };
+    positions.record(note).unwrap();
+    positions.flush().await.unwrap();
     board.post(message(&Slug::lobby(), "hello"), other, BEGIN).await.unwrap();
     let own = async |count: u64| {
         let (by, origin) = (reader.clone(), engine.origin);
@@ -132,7 +132,7 @@ async fn unread_messages_are_counted_among_the_newest_thousand() {
             for _ in 0..count {
                 let place = next(tx, lobby, origin, BEGIN)?;
                 let new = message(&Slug::lobby(), "own");
-                arrive(connection, place, &written("own"), Some(&new.client_id), &by);
+                store_remote_event(connection, place, &written("own"), Some(&new.client_id), &by);
             }
             Ok(())
         };
@@ -148,9 +148,9 @@ async fn unread_messages_are_counted_among_the_newest_thousand() {
 async fn all_mentions_of_a_deleted_account_are_removed_in_bounded_steps() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
-    let former = somebody(Role::Member).profile;
+    let former = new_actor(Role::Member).profile;
     let PersonId::Account(account) = former.person else { panic!("{former:?}") };
-    board.note(former.clone()).await.unwrap();
+    board.save_profile(former.clone()).await.unwrap();
     let username = former.username.clone();
     let name = move |connection: &Connection| {
         let sql = "WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 2500) \
@@ -159,12 +159,12 @@ async fn all_mentions_of_a_deleted_account_are_removed_in_bounded_steps() {
         Ok(forget_mentions(&mut SqliteTx(connection), account)?)
     };
     let forgotten = engine.writer.write(App::Board, name).await.unwrap();
-    assert_eq!(forgotten, FORGOTTEN_AT_ONCE, "in one transaction");
+    assert_eq!(forgotten, MENTIONS_PER_DELETE, "in one transaction");
     board.forget(account).await.unwrap();
     let (channel, cursor) = (Slug::lobby(), Cursor::default());
-    let positions = SqlReads::new(Arc::clone(&engine));
-    positions.note(ReadNote { person: former.person, channel, cursor }).unwrap();
-    positions.store().await.unwrap();
+    let positions = SqlReadPositions::new(Arc::clone(&engine));
+    positions.record(ReadPosition { person: former.person, channel, cursor }).unwrap();
+    positions.flush().await.unwrap();
     let left = |connection: &Connection| {
         let sql =
             "SELECT (SELECT count(*) FROM board_mentions) + (SELECT count(*) FROM board_visits)";

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use lodge_contract::{
-    board::{message, somebody},
+    board::{message, new_actor},
     samples::BEGIN,
 };
 use lodge_domain::{
     accounts::Role,
     board::{
-        Actor, BoardLog, Cursor, Event, EventId, EventLog, Origin, Posted, Reach, Slug, Stamp,
+        Actor, BoardEvent, BoardLog, Cursor, EventId, EventLog, EventRange, Origin, Posted, Slug,
+        Stamp,
     },
 };
 use lodge_sql::{App, SqlBoard};
@@ -18,13 +19,13 @@ use lodge_testbed::by_depth;
 use proptest::{collection::vec, prelude::*, test_runner::TestCaseResult};
 use rusqlite::Connection;
 
-use super::{arrive, board, board_of, open, written};
+use super::{board, board_of, open, store_remote_event, written};
 use crate::{Options, engine::Engine, origins};
 
 /// A reader that follows a cursor and records the events.
 struct Reader {
     cursor: Cursor,
-    seen: Vec<Event>,
+    seen: Vec<BoardEvent>,
 }
 
 impl Reader {
@@ -36,7 +37,7 @@ impl Reader {
     async fn read(&mut self, board: &SqlBoard<Engine>, limit: usize) -> bool {
         // Round trip through text, the form in which clients store cursors.
         let cursor = self.cursor.to_string().parse().unwrap();
-        let page = board.events(Slug::lobby(), Reach::After(cursor), limit).await.unwrap();
+        let page = board.events(Slug::lobby(), EventRange::After(cursor), limit).await.unwrap();
         self.seen.extend(page.events);
         self.cursor = page.cursor;
         page.more
@@ -51,7 +52,7 @@ impl Reader {
             prop_assert_eq!(before + 1, id.seq, "{:?}", id);
         }
         let mut shown = self.seen.clone();
-        shown.sort_unstable_by_key(Event::place);
+        shown.sort_unstable_by_key(BoardEvent::sort_key);
         let shown: Vec<_> = shown.into_iter().map(|event| event.id).collect();
         let mut ids = shown.clone();
         ids.sort_unstable();
@@ -65,9 +66,9 @@ fn origin(number: u32) -> Origin {
 }
 
 /// Stores a message that an origin has written in another database.
-fn say(connection: &Connection, place: (EventId, Stamp), by: &Actor) {
+fn store_message(connection: &Connection, place: (EventId, Stamp), by: &Actor) {
     let client_id = message(&Slug::lobby(), "x").client_id;
-    arrive(connection, place, &written("x"), Some(&client_id), by);
+    store_remote_event(connection, place, &written("x"), Some(&client_id), by);
 }
 
 /// Each origin has a clock that is up to five seconds wrong. Its events arrive in order, interleaved with those of
@@ -78,7 +79,7 @@ async fn converge(
     reads: &[(usize, usize)],
 ) -> TestCaseResult {
     let (engine, _folder) = open(&Options::default());
-    let by = somebody(Role::Member);
+    let by = new_actor(Role::Member);
     let board = board(&engine);
     let (mut lasts, mut all) = ([None::<Stamp>; 3], Vec::new());
     let mut seqs = [0; 3];
@@ -96,7 +97,7 @@ async fn converge(
         all.push(id);
         let by = by.clone();
         let arrived = move |connection: &Connection| {
-            say(connection, (id, at), &by);
+            store_message(connection, (id, at), &by);
             Ok(())
         };
         engine.writer.write(App::Board, arrived).await.unwrap();
@@ -138,7 +139,7 @@ async fn concurrent_origins_in_one_store_are_serialized() {
     }
     let mut writers = tokio::task::JoinSet::new();
     for (number, skew) in (0..).zip([-5, 0, 5]) {
-        let (board, by) = (board_of(&engine, origin(number)), somebody(Role::Member));
+        let (board, by) = (board_of(&engine, origin(number)), new_actor(Role::Member));
         writers.spawn(async move {
             let now: Timestamp = BEGIN + SignedDuration::from_secs(skew);
             for _ in 0..30 {
@@ -161,18 +162,18 @@ async fn concurrent_origins_in_one_store_are_serialized() {
         .collect();
     reader.check(&all).unwrap();
     // In one store no event is earlier than those stored before it, whatever its writer's clock says.
-    assert!(reader.seen.is_sorted_by_key(Event::place));
+    assert!(reader.seen.is_sorted_by_key(BoardEvent::sort_key));
 }
 
 /// Adds open origins that each write a few events.
 async fn many_origins(engine: &Arc<Engine>, origins: u32, each: u64) {
-    let by = somebody(Role::Member);
+    let by = new_actor(Role::Member);
     let write = move |connection: &Connection| {
         for number in 0..origins {
             origins::add(connection, origin(number))?;
             for seq in 1..=each {
                 let at = Stamp::after(None, BEGIN + SignedDuration::from_secs(seq.cast_signed()));
-                say(connection, (EventId { origin: origin(number), seq }, at), &by);
+                store_message(connection, (EventId { origin: origin(number), seq }, at), &by);
             }
         }
         Ok(())
@@ -198,15 +199,17 @@ async fn a_reader_of_many_open_origins_reaches_the_end_or_gets_an_error() {
 
     let (engine, _folder) = open(&Options::default());
     many_origins(&engine, 300, 1).await;
-    let refused =
-        board_of(&engine, engine.origin).events(Slug::lobby(), Reach::Tail, 500).await.unwrap_err();
+    let refused = board_of(&engine, engine.origin)
+        .events(Slug::lobby(), EventRange::Tail, 500)
+        .await
+        .unwrap_err();
     assert_eq!(refused.to_string(), "cursor: names 300 origins, which do not fit into 1024 bytes");
 }
 
 #[tokio::test]
 async fn a_restored_board_reuses_no_event_ids() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let by = somebody(Role::Member);
+    let by = new_actor(Role::Member);
     let post = async |board: &dyn BoardLog, text: &str| {
         let new = message(&Slug::lobby(), text);
         board.post(new, by.clone(), BEGIN).await.unwrap().event().id
@@ -217,7 +220,7 @@ async fn a_restored_board_reuses_no_event_ids() {
     let kept = post(&*board, "kept").await;
     engine.backup(&backup).await.unwrap();
     let lost = post(&*board, "lost").await;
-    let had = board.events(Slug::lobby(), Reach::Tail, 10).await.unwrap().cursor;
+    let had = board.events(Slug::lobby(), EventRange::Tail, 10).await.unwrap().cursor;
     assert!(had.has(lost));
     engine.close().await.unwrap();
 
@@ -230,7 +233,7 @@ async fn a_restored_board_reuses_no_event_ids() {
         assert!(!origins.contains(&new.origin), "an origin was reused");
         origins.push(new.origin);
         // A reader that had read more than the backup has misses no event written after the restore.
-        let page = board.events(Slug::lobby(), Reach::After(had.clone()), 10).await.unwrap();
+        let page = board.events(Slug::lobby(), EventRange::After(had.clone()), 10).await.unwrap();
         assert_eq!(page.events.iter().map(|event| event.id).collect::<Vec<_>>(), [new]);
         assert!(page.cursor.has(new) && !page.cursor.has(lost));
         engine.close().await.unwrap();

@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use lodge_contract::{
-    board::{message, somebody},
+    board::{message, new_actor},
     samples::BEGIN,
 };
 use lodge_domain::{
     accounts::Role,
     board::{
-        Actor, BoardLog, Body, ClientId, Cursor, Event, EventId, EventLog, Message, MessageSearch,
-        MessagesQuery, NewMessage, Origin, Posted, Reach, Reaction, ReadPositions, Slug, Stamp,
-        Unread, What, Word,
+        Actor, BoardEvent, BoardEventContent, BoardLog, Body, ClientId, Cursor, EventId, EventLog,
+        EventRange, Message, MessageSearch, MessagesQuery, NewMessage, Origin, Posted, Reaction,
+        ReadPositions, Slug, Stamp, Unread, Word,
     },
 };
-use lodge_sql::{App, SqlReads};
+use lodge_sql::{App, SqlReadPositions};
 use lodge_testbed::by_depth;
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestCaseResult};
 use rusqlite::Connection;
 
-use super::{arrive, board, open, written};
+use super::{board, open, store_remote_event, written};
 use crate::{Options, engine::Engine, origins};
 
 const ORIGINS: u32 = 3;
@@ -28,7 +28,7 @@ const ORIGINS: u32 = 3;
 #[derive(Clone)]
 struct Written {
     place: (EventId, Stamp),
-    what: What,
+    what: BoardEventContent,
     sent: Option<ClientId>,
     by: Actor,
 }
@@ -60,15 +60,15 @@ fn write_all(choices: &[Choice], people: &[Actor; 2]) -> Vec<Written> {
             _ if is_message(*kind) || messages.is_empty() => {
                 (written(&format!("word{number} @{}", people[1].profile.username)), *who)
             }
-            4 => (What::Edit { target, body: Some(edited) }, author),
-            5 => (What::Delete { target }, author),
-            6 => (What::Hide { target, is_hidden: true }, *who),
-            7 => (What::Hide { target, is_hidden: false }, *who),
-            8 => (What::Reaction { target, reaction, is_removed: false }, *who),
-            _ => (What::Reaction { target, reaction, is_removed: true }, *who),
+            4 => (BoardEventContent::Edit { target, body: Some(edited) }, author),
+            5 => (BoardEventContent::Delete { target }, author),
+            6 => (BoardEventContent::Hide { target, is_hidden: true }, *who),
+            7 => (BoardEventContent::Hide { target, is_hidden: false }, *who),
+            8 => (BoardEventContent::Reaction { target, reaction, is_removed: false }, *who),
+            _ => (BoardEventContent::Reaction { target, reaction, is_removed: true }, *who),
         };
         // Some are sent twice under one client id, to two origins.
-        let sent = matches!(what, What::Message { .. })
+        let sent = matches!(what, BoardEventContent::Message { .. })
             .then(|| ClientId::parse(&format!("client-{}", number % 7)).unwrap());
         Written { place: (ids[number], Stamp::stored(*at)), what, sent, by: people[by].clone() }
     };
@@ -96,7 +96,7 @@ fn interleave(events: &[Written], turns: &[Index]) -> Vec<Written> {
 #[derive(Debug, PartialEq)]
 struct Seen {
     messages: Vec<Message>,
-    events: Vec<Event>,
+    events: Vec<BoardEvent>,
     found: Vec<EventId>,
     unread: Vec<Unread>,
     /// Log rows that still have a text or picture of a deleted message.
@@ -115,7 +115,7 @@ async fn seen_after(
         for Written { place, what, sent, by } in &events {
             // Twice, because a replica may receive an event twice.
             for _ in 0..2 {
-                arrive(connection, *place, what, sent.as_ref(), by);
+                store_remote_event(connection, *place, what, sent.as_ref(), by);
             }
         }
         Ok(())
@@ -130,9 +130,9 @@ async fn seen(engine: &Arc<Engine>, reader: &Actor) -> Seen {
     let query =
         MessagesQuery { channel: Slug::lobby(), before: None, limit: 500, reader: reader.id() };
     let messages = board.messages(query).await.unwrap().messages;
-    let reach = Reach::After(Cursor::default());
+    let reach = EventRange::After(Cursor::default());
     let mut events = board.events(Slug::lobby(), reach, 500).await.unwrap().events;
-    events.sort_unstable_by_key(Event::place);
+    events.sort_unstable_by_key(BoardEvent::sort_key);
     let mut found = Vec::new();
     for text in ["word", "anew"] {
         let words = vec![Word { text: text.to_owned(), is_beginning: true }];
@@ -140,7 +140,8 @@ async fn seen(engine: &Arc<Engine>, reader: &Actor) -> Seen {
         found.extend(board.search(search).await.unwrap().into_iter().map(|message| message.id));
     }
     found.sort_unstable();
-    let unread = SqlReads::new(Arc::clone(engine)).unread(reader.profile.clone()).await.unwrap();
+    let unread =
+        SqlReadPositions::new(Arc::clone(engine)).unread(reader.profile.clone()).await.unwrap();
     let left = |connection: &Connection| {
         let sql = "SELECT count(*) FROM board_events e JOIN board_messages m ON m.channel = e.channel \
             AND m.origin = coalesce(e.target_origin, e.origin) AND m.seq = coalesce(e.target_seq, e.seq) \
@@ -152,7 +153,7 @@ async fn seen(engine: &Arc<Engine>, reader: &Actor) -> Seen {
 }
 
 async fn converge(choices: &[Choice], turns: &[Index]) -> TestCaseResult {
-    let people = [somebody(Role::Moderator), somebody(Role::Member)];
+    let people = [new_actor(Role::Moderator), new_actor(Role::Member)];
     let events = write_all(choices, &people);
     let other = interleave(&events, turns);
     let (first, engine, _folder) = seen_after(events, &people[0]).await;
@@ -181,7 +182,7 @@ proptest! {
 
 #[tokio::test]
 async fn of_two_messages_with_one_client_id_the_earlier_stays_whichever_arrives_first() {
-    let (reader, by) = (somebody(Role::Moderator), somebody(Role::Member));
+    let (reader, by) = (new_actor(Role::Moderator), new_actor(Role::Member));
     let sent = ClientId::parse("one").unwrap();
     let of_origin = |number: u32, at: i64, text: &str| Written {
         place: (EventId { origin: Origin::new(number).unwrap(), seq: 1 }, Stamp::stored(at)),
@@ -197,24 +198,26 @@ async fn of_two_messages_with_one_client_id_the_earlier_stays_whichever_arrives_
         assert_eq!(texts.collect::<Vec<_>>(), [Some("word first"), None]);
         let again = NewMessage { client_id: sent.clone(), ..message(&Slug::lobby(), "word first") };
         let posted = board(&engine).post(again, by.clone(), BEGIN).await.unwrap();
-        assert!(matches!(&posted, Posted::Before(event) if event.id == earlier.place.0));
+        assert!(matches!(&posted, Posted::Repeated(event) if event.id == earlier.place.0));
     }
 }
 
 #[tokio::test]
 async fn an_edit_that_arrives_after_the_deletion_and_a_later_edit_leaves_no_text() {
-    let (reader, by) = (somebody(Role::Moderator), somebody(Role::Member));
+    let (reader, by) = (new_actor(Role::Moderator), new_actor(Role::Member));
     let id = |number, seq| EventId { origin: Origin::new(number).unwrap(), seq };
     let target = id(1, 1);
-    let edit = |text: &str| What::Edit { target, body: Some(Body::parse(text).unwrap()) };
-    let event = |place: (EventId, i64), what: What| {
-        let sent = matches!(what, What::Message { .. }).then(|| ClientId::parse("one").unwrap());
+    let edit =
+        |text: &str| BoardEventContent::Edit { target, body: Some(Body::parse(text).unwrap()) };
+    let event = |place: (EventId, i64), what: BoardEventContent| {
+        let sent = matches!(what, BoardEventContent::Message { .. })
+            .then(|| ClientId::parse("one").unwrap());
         Written { place: (place.0, Stamp::stored(place.1)), what, sent, by: by.clone() }
     };
     let events = vec![
         event((target, 1), written("word")),
         event((id(1, 2), 9), edit("anew later")),
-        event((id(1, 3), 10), What::Delete { target }),
+        event((id(1, 3), 10), BoardEventContent::Delete { target }),
         event((id(2, 1), 5), edit("anew")),
     ];
     let (seen, ..) = seen_after(events, &reader).await;

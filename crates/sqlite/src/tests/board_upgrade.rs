@@ -1,11 +1,11 @@
 //! The upgrade of a board from before the log had all texts.
 
-use lodge_contract::{board::somebody, samples::at};
+use lodge_contract::{board::new_actor, samples::at};
 use lodge_domain::{
     accounts::{PictureId, Role},
     board::{
-        BoardLog, Body, Cursor, EventId, EventLog, Message, MessageSearch, MessagesQuery, Origin,
-        Reach, Reports, Slug, What, Wish, Word,
+        Action, BoardEventContent, BoardLog, Body, Cursor, EventId, EventLog, EventRange, Message,
+        MessageSearch, MessagesQuery, Origin, Reports, Slug, Word,
     },
 };
 use rusqlite::Connection;
@@ -61,7 +61,7 @@ async fn an_upgraded_board_shows_the_same_messages_and_accepts_changes() {
     file.execute_batch(WRITTEN).unwrap();
     drop(file);
     let engine = std::sync::Arc::new(Engine::open(folder.path(), &Options::default()).unwrap());
-    let (board, staff) = (board(&engine), somebody(Role::Moderator));
+    let (board, staff) = (board(&engine), new_actor(Role::Moderator));
     let messages = async || {
         let channel = Slug::lobby();
         let query = MessagesQuery { channel, before: None, limit: 50, reader: staff.id() };
@@ -83,9 +83,12 @@ async fn an_upgraded_board_shows_the_same_messages_and_accepts_changes() {
     let reports = board.open(staff.id(), 50).await.unwrap();
     assert_eq!((reports.len(), reports[0].message.id), (1, id(2)));
 
-    let events = board.events(Slug::lobby(), Reach::After(Cursor::default()), 50).await.unwrap();
-    let said = events.events.iter().map(|event| match &event.what {
-        What::Message { body, .. } | What::Edit { body, .. } => body.as_ref().map(Body::as_str),
+    let events =
+        board.events(Slug::lobby(), EventRange::After(Cursor::default()), 50).await.unwrap();
+    let said = events.events.iter().map(|event| match &event.content {
+        BoardEventContent::Message { body, .. } | BoardEventContent::Edit { body, .. } => {
+            body.as_ref().map(Body::as_str)
+        }
         _ => None,
     });
     let said: Vec<_> = said.take(7).collect();
@@ -96,11 +99,11 @@ async fn an_upgraded_board_shows_the_same_messages_and_accepts_changes() {
     let history: Vec<_> = history.iter().map(|version| version.body.as_str()).collect();
     assert_eq!(history, ["second at first", "second in between"]);
 
-    let amend = async |id, wish| {
-        board.amend(Slug::lobby(), id, wish, staff.clone(), at(1)).await.unwrap().unwrap();
+    let apply_one = async |id, action| {
+        board.apply(Slug::lobby(), id, action, staff.clone(), at(1)).await.unwrap().unwrap();
     };
     assert_eq!(search("third").await, 0);
-    amend(id(3), Wish::Hide(false)).await;
+    apply_one(id(3), Action::Hide(false)).await;
     assert_eq!((search("third").await, search("second").await), (1, 1));
     assert_eq!(texts(&messages().await)[2], Some("third"));
 }

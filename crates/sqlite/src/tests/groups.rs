@@ -8,17 +8,18 @@ use rusqlite::Connection;
 use tokio::task::JoinHandle;
 
 use super::{
-    REFUSED_BY_COMMIT, create, door::Door, execute, is_there, is_unavailable, open, waiting,
+    REFUSED_BY_COMMIT, create, execute, is_there, is_unavailable, open, thread_gate::ThreadGate,
+    waiting,
 };
 use crate::{Options, engine::Engine, failure::Failure};
 
 /// A request that blocks the writer.
-pub(super) struct Held {
-    door: Door,
+pub(super) struct BlockedWriter {
+    door: ThreadGate,
     request: JoinHandle<Result<()>>,
 }
 
-impl Held {
+impl BlockedWriter {
     /// Unblocks the writer, and waits until the request is answered.
     pub(super) async fn release(self) {
         self.door.open();
@@ -27,8 +28,8 @@ impl Held {
 }
 
 /// Blocks the writer, so that requests sent meanwhile run in one group.
-pub(super) async fn held(engine: &Arc<Engine>) -> Held {
-    let door = Door::default();
+pub(super) async fn block_writer(engine: &Arc<Engine>) -> BlockedWriter {
+    let door = ThreadGate::default();
     let inside = door.clone();
     let hold = move |_: &Connection| {
         inside.wait();
@@ -36,7 +37,7 @@ pub(super) async fn held(engine: &Arc<Engine>) -> Held {
     };
     let request = ask(engine, App::Links, work(hold));
     door.reached(1).await;
-    Held { door, request }
+    BlockedWriter { door, request }
 }
 
 type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
@@ -68,7 +69,7 @@ fn ask(engine: &Arc<Engine>, app: App, work: Work) -> JoinHandle<Result<()>> {
 
 /// Runs all of `works` in one group; returns each reply.
 async fn in_one_group(engine: &Arc<Engine>, works: Vec<Work>) -> Vec<Result<()>> {
-    let held = held(engine).await;
+    let held = block_writer(engine).await;
     let mut asked = Vec::new();
     for work in works {
         asked.push(ask(engine, App::Links, work));
@@ -133,7 +134,7 @@ async fn a_failed_commit_is_unavailable_for_the_whole_group() {
 #[tokio::test]
 async fn requests_that_a_failed_group_did_not_run_are_done_in_the_next() {
     let (engine, _folder) = open(&Options::default());
-    let held = held(&engine).await;
+    let held = block_writer(&engine).await;
     // SQLite does this by itself when a read fails.
     let ends_the_transaction = work(|connection| {
         connection.execute_batch("ROLLBACK")?;
@@ -188,7 +189,7 @@ async fn a_full_disk_refuses_writes_and_leaves_reads_alone() {
 #[tokio::test]
 async fn a_full_queue_refuses_at_once() {
     let (engine, _folder) = open(&Options { queue_per_app: 5, ..Options::default() });
-    let held = held(&engine).await;
+    let held = block_writer(&engine).await;
     let asked = ["a", "b", "c", "d"].map(|name| ask(&engine, App::Links, note(name)));
     waiting(&engine, App::Links, 5).await;
     let refused = engine.writer.write(App::Links, note("e")).await;
@@ -205,7 +206,7 @@ async fn a_full_queue_refuses_at_once() {
 #[tokio::test]
 async fn a_request_without_a_waiting_caller_is_not_run() {
     let (engine, _folder) = open(&Options::default());
-    let held = held(&engine).await;
+    let held = block_writer(&engine).await;
     let gone = ask(&engine, App::Links, note("gone"));
     waiting(&engine, App::Links, 2).await;
     gone.abort();

@@ -6,13 +6,13 @@ mod board;
 mod board_origins;
 mod board_projection;
 mod board_upgrade;
-mod door;
 mod groups;
 mod log;
 mod plans;
 mod readers;
 mod rides;
 mod rides_together;
+mod thread_gate;
 mod turns;
 
 use std::{
@@ -23,12 +23,12 @@ use std::{
 use lodge_contract::samples::{RESERVED, chosen, fresh, link};
 use lodge_domain::{
     Error, Result,
-    board::{Actor, Body, ClientId, EventId, Origin, Slug, Stamp, Visibility, What},
+    board::{Actor, BoardEventContent, Body, ClientId, EventId, Origin, Slug, Stamp, Visibility},
     links::Short,
 };
 use lodge_sql::{
     App, SqlBoard,
-    board::{Recorded, channel, note, record},
+    board::{LoggedEvent, channel, note, record},
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -58,7 +58,7 @@ async fn execute(engine: &Engine, statements: &'static str) -> Result<()> {
 /// Waits until an app has this many unanswered requests.
 async fn waiting(engine: &Engine, app: App, requests: usize) {
     let deadline = Instant::now() + Duration::from_secs(10);
-    while engine.writer.waiting(app) != requests {
+    while engine.writer.unanswered(app) != requests {
         assert!(Instant::now() < deadline, "there are not {requests} unanswered requests");
         tokio::task::yield_now().await;
     }
@@ -89,23 +89,23 @@ fn board_of(engine: &std::sync::Arc<Engine>, origin: Origin) -> SqlBoard<Engine>
 }
 
 /// Stores an event of the lobby that an origin has written in another database.
-fn arrive(
+fn store_remote_event(
     connection: &Connection,
     (id, at): (EventId, Stamp),
-    what: &What,
+    what: &BoardEventContent,
     sent: Option<&ClientId>,
     by: &Actor,
 ) {
     let tx = &mut SqliteTx(connection);
     note(tx, &by.profile).unwrap();
     let channel = channel(tx, &Slug::lobby()).unwrap();
-    let event = Recorded { channel, id, at, author: by.id(), what, client_id: sent };
+    let event = LoggedEvent { channel, id, at, author: by.id(), content: what, client_id: sent };
     record(tx, &Fts5, &event).unwrap();
 }
 
 /// The content of a new message.
-fn written(text: &str) -> What {
-    What::Message {
+fn written(text: &str) -> BoardEventContent {
+    BoardEventContent::Message {
         body: Some(Body::parse(text).unwrap()),
         reply_to: None,
         picture: None,

@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::open;
 use crate::{
-    Options, clicks,
+    Options, cleanup, clicks,
     links::{Plan, change, find, list, row},
-    moving, rides, tidy, words,
+    moving, rides, words,
 };
 
 /// Returns the query plan of a statement.
@@ -74,9 +74,9 @@ async fn every_query_uses_an_index() {
     let texts = [change::TAKE_CLICK, row::INSERT, row::UPDATE, row::DELETE]
         .into_iter()
         .chain(row::INDEX)
-        .chain(crate::links::FORGET_CLICKS)
+        .chain(crate::links::DELETE_CLICKS)
         .chain(clicks::STATEMENTS)
-        .chain(tidy::STATEMENTS)
+        .chain(cleanup::STATEMENTS)
         .chain(rides::OF_EVENTS)
         .chain(rides::OF_SUMS)
         .chain(rides::OF_DAYS)

@@ -5,13 +5,13 @@ use std::{sync::Arc, task::Poll, time::Duration};
 use futures_util::poll;
 use lodge_domain::{
     Error,
-    board::{BoardPeople, Channels, EventLog, Reach, Slug},
+    board::{BoardMembers, Channels, EventLog, EventRange, Slug},
 };
 use lodge_sql::App;
 use rusqlite::Connection;
 use tokio::time::timeout;
 
-use super::{board, create, door::Door, is_there, is_unavailable, open};
+use super::{board, create, is_there, is_unavailable, open, thread_gate::ThreadGate};
 use crate::{
     Options,
     engine::{BOARD_READERS, Engine},
@@ -23,7 +23,7 @@ const THREADS: usize = 3;
 const QUEUE: usize = 5;
 
 /// Blocks all reader threads.
-async fn hold_all(engine: &Arc<Engine>) -> Door {
+async fn hold_all(engine: &Arc<Engine>) -> ThreadGate {
     hold(engine, THREADS, |engine| &engine.readers).await
 }
 
@@ -32,8 +32,8 @@ async fn hold(
     engine: &Arc<Engine>,
     threads: usize,
     of: impl Fn(&Engine) -> &Readers + Copy + Send + 'static,
-) -> Door {
-    let door = Door::default();
+) -> ThreadGate {
+    let door = ThreadGate::default();
     for _ in 0..threads {
         let (door, engine) = (door.clone(), Arc::clone(engine));
         tokio::spawn(async move { of(&engine).read(App::Links, waiting_at(door)).await });
@@ -42,7 +42,9 @@ async fn hold(
     door
 }
 
-fn waiting_at(door: Door) -> impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static {
+fn waiting_at(
+    door: ThreadGate,
+) -> impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static {
     move |_| {
         door.wait();
         Ok(())
@@ -105,7 +107,7 @@ async fn busy_board_readers_do_not_delay_redirects() {
     let short = create(&engine).await.unwrap();
     let board = board(&engine);
     let door = hold(&engine, BOARD_READERS, |engine| &engine.board).await;
-    let asked = || board.events(Slug::lobby(), Reach::Tail, 1);
+    let asked = || board.events(Slug::lobby(), EventRange::Tail, 1);
     let mut waiting: Vec<_> = (0..QUEUE).map(|_| asked()).collect();
     for one in &mut waiting {
         assert!(matches!(poll!(one), Poll::Pending));

@@ -6,9 +6,9 @@ use futures_util::poll;
 use lodge_domain::{
     Result,
     rides::{
-        Day, Dimension, EventId, GateId, LiftId, Minute, ReadFrom, Recorded, ResortDay, ResortId,
-        Ride, RideEvent, RideLog as _, RideQuery, RideSearch as _, RideTallies as _, Season,
-        SkierId, Span, What,
+        Day, Dimension, GateId, LiftId, Minute, ReadFrom, Recorded, ResortDay, ResortId, Ride,
+        RideEvent, RideEventContent, RideEventId, RideLog as _, RideQuery, RideSearch as _,
+        RideTallies as _, Season, SkierId, Span,
     },
 };
 use lodge_sql::App;
@@ -18,11 +18,11 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::{REFUSED_BY_COMMIT, execute, groups::held, is_unavailable};
+use super::{REFUSED_BY_COMMIT, execute, groups::block_writer, is_unavailable};
 use crate::{
     Options,
     engine::Engine,
-    rides::{SqliteRides, mend, rebuild},
+    rides::{SqliteRides, rebuild, repair_skier_day},
 };
 
 pub(super) const ON: ResortDay =
@@ -33,8 +33,8 @@ fn ride(skier: u32) -> Ride {
 }
 
 fn of_ride(ride: Ride) -> RideEvent {
-    let (id, what) = (EventId::Uuid(Uuid::now_v7()), What::Ride(ride));
-    RideEvent { gate: GateId::NOBODY, id, what, at: lodge_contract::samples::BEGIN }
+    let (id, what) = (RideEventId::Uuid(Uuid::now_v7()), RideEventContent::Ride(ride));
+    RideEvent { gate: GateId::ANONYMOUS, id, what, at: lodge_contract::samples::BEGIN }
 }
 
 pub(super) fn event(skier: u32) -> RideEvent {
@@ -71,7 +71,7 @@ async fn rides_that_come_together_change_each_sum_once() {
     let (rides, _folder) = open(&Options::default());
     let writes = |connection: &Connection| Ok(connection.total_changes());
     let before = rides.0.writer.write(App::Links, writes).await.unwrap();
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     let callers: Vec<_> = (1..=20).map(|skier| record(&rides, vec![event(skier)])).collect();
     waiting(&rides, 20).await;
     held.release().await;
@@ -86,7 +86,7 @@ async fn rides_that_come_together_change_each_sum_once() {
 #[tokio::test]
 async fn rides_beyond_the_queue_limit_are_refused() {
     let (rides, _folder) = open(&Options { queue_per_app: 2, ..Options::default() });
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     let record = |skier: u32, events: usize| record(&rides, vec![event(skier); events]);
     let (first, second) = (record(1, 1), record(2, 60_000));
     waiting(&rides, 2).await;
@@ -215,13 +215,14 @@ async fn a_repair_also_corrects_sums_in_memory() {
     rides.record(vec![event(7)]).await.unwrap();
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
     execute(&rides.0, "UPDATE skier_days SET rides = 5 WHERE skier = 7").await.unwrap();
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     // Adds to the wrong sum in memory; so many events that a later request is not combined with this one.
     let many = (0..5_000).map(|n| event(if n == 0 { 7 } else { 100 + n })).collect();
     let before = record(&rides, many);
     waiting(&rides, 1).await;
     let mending = rides.clone();
-    let mend = tokio::spawn(async move { mend(&mending, ON, SkierId(7)).await.unwrap() });
+    let mend =
+        tokio::spawn(async move { repair_skier_day(&mending, ON, SkierId(7)).await.unwrap() });
     waiting(&rides, 2).await;
     let after = record(&rides, vec![event(7)]);
     waiting(&rides, 3).await;
@@ -245,7 +246,7 @@ async fn a_refused_search_writes_nothing() {
         rides.0.readers.read::<i64>(App::Rides, count).await.unwrap()
     };
     let mut places = Vec::new();
-    while let Ok(place) = rides.0.searches.take_place() {
+    while let Ok(place) = rides.0.searches.acquire() {
         places.push(place);
     }
     assert!(is_unavailable(&rides.search(of_skier(7)).await));
@@ -253,7 +254,7 @@ async fn a_refused_search_writes_nothing() {
     places.pop();
     let found = rides.search(of_skier(7)).await.unwrap().groups;
     assert_eq!((found[0].tally.rides, written().await), (1, 1));
-    let is_free = rides.0.searches.take_place().is_ok();
+    let is_free = rides.0.searches.acquire().is_ok();
     assert!(is_free, "the slot of a search that has ended");
 }
 
@@ -261,18 +262,18 @@ async fn a_refused_search_writes_nothing() {
 async fn concurrent_searches_write_skier_days_once() {
     let (rides, _folder) = open(&Options::default());
     rides.record(vec![event(7)]).await.unwrap();
-    let holding = held(&rides.0).await;
+    let holding = block_writer(&rides.0).await;
     let mut searches: Vec<_> = (0..4).map(|_| rides.search(by_skier())).collect();
     for search in &mut searches {
         assert!(matches!(poll!(search), Poll::Pending));
     }
-    assert_eq!(rides.0.writer.waiting(App::Rides), 1);
+    assert_eq!(rides.0.writer.unanswered(App::Rides), 1);
     holding.release().await;
     for search in searches {
         assert_eq!(search.await.unwrap().groups[0].tally.rides, 1);
     }
     // Nothing is buffered, so nothing is written back: the search ends while the writer is blocked.
-    let holding = held(&rides.0).await;
+    let holding = block_writer(&rides.0).await;
     assert_eq!(rides.search(by_skier()).await.unwrap().groups.len(), 1);
     holding.release().await;
 }
@@ -309,7 +310,7 @@ async fn the_skiers_of_one_day_are_read_from_its_row() {
         limit: 10,
         ..RideQuery::default()
     };
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     // No skier day is written back: the search ends while the writer is blocked.
     let found = rides.search(query).await.unwrap();
     held.release().await;
@@ -357,7 +358,7 @@ async fn a_ride_in_a_far_off_season_is_not_the_newest_for_ever() {
     let on = resort_day;
     let newest = || async {
         let here = vec![ResortId(3), ResortId(4)];
-        let newest = rides.mountain_day(here, None, None, 0).await.unwrap()?;
+        let newest = rides.all_resorts_day(here, None, None, 0).await.unwrap()?;
         Some((newest.season.0, newest.day.0))
     };
     assert_eq!(newest().await, None);
@@ -384,7 +385,7 @@ async fn all_resorts_day_lists_every_season_once() {
     let ridden = [on(2025, 3), on(2024, 4), on(2025, 4), on(2023, 8)].map(ride_on);
     rides.record([&ridden[..], &[only_ride.clone(), void(&only_ride)]].concat()).await.unwrap();
     let here = [3, 4].map(ResortId).to_vec();
-    let day = rides.mountain_day(here, Some(Season(2024)), None, 0).await.unwrap().unwrap();
+    let day = rides.all_resorts_day(here, Some(Season(2024)), None, 0).await.unwrap().unwrap();
     assert_eq!(day.seasons, [2024, 2025].map(Season));
 }
 
@@ -501,12 +502,16 @@ fn event_on(skier: u32, day: u16) -> RideEvent {
 }
 
 fn of(event: &RideEvent) -> (SkierId, ResortDay) {
-    let What::Ride(ride) = &event.what else { panic!("not a ride") };
+    let RideEventContent::Ride(ride) = &event.what else { panic!("not a ride") };
     (ride.skier, ride.on)
 }
 
 fn void(of: &RideEvent) -> RideEvent {
-    RideEvent { id: EventId::Uuid(Uuid::now_v7()), what: What::Void(of.id.clone()), ..of.clone() }
+    RideEvent {
+        id: RideEventId::Uuid(Uuid::now_v7()),
+        what: RideEventContent::Void(of.id.clone()),
+        ..of.clone()
+    }
 }
 
 #[tokio::test]
@@ -518,7 +523,7 @@ async fn a_lost_group_leaves_skier_days_unchanged() {
     rides.record((7..20).map(event).collect()).await.unwrap();
     rides.record(vec![event(30)]).await.unwrap();
     execute(&rides.0, REFUSED_BY_COMMIT).await.unwrap();
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     let caller = record(&rides, vec![event(7), event(8)]);
     waiting(&rides, 1).await;
     let of_links = Arc::clone(&rides.0);

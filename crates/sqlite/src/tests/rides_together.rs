@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{
     Error, Result,
-    rides::{NamedBatch, Recorded, RideEvent, RideLog as _, RideTallies as _},
+    rides::{KeyedBatch, Recorded, RideEvent, RideLog as _, RideTallies as _},
 };
 use lodge_sql::App;
 use rusqlite::Connection;
@@ -13,11 +13,11 @@ use tokio::task::JoinHandle;
 
 use super::{
     REFUSED_BY_COMMIT, execute,
-    groups::held,
+    groups::block_writer,
     is_unavailable,
     rides::{ON, event, open, record, waiting},
 };
-use crate::{Options, failure::Shared, job::Job, replies::Replies, rides::SqliteRides};
+use crate::{Options, failure::SharedError, job::Job, replies::Replies, rides::SqliteRides};
 
 const DAMAGED: u32 = 7;
 
@@ -35,7 +35,7 @@ async fn damage(rides: &SqliteRides) {
 async fn stored_together(skiers: [u32; 3], behind: bool) {
     let (rides, _folder) = open(&Options::default());
     damage(&rides).await;
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     let mut callers = Vec::new();
     for skier in skiers {
         callers.push(record(&rides, vec![event(skier)]));
@@ -69,8 +69,8 @@ async fn a_ride_that_cannot_be_stored_fails_alone() {
     }
 }
 
-fn batch(body: &str) -> NamedBatch {
-    NamedBatch::of("day 9".parse().unwrap(), body.as_bytes())
+fn batch(body: &str) -> KeyedBatch {
+    KeyedBatch::of("day 9".parse().unwrap(), body.as_bytes())
 }
 
 /// Records a batch in a task.
@@ -88,7 +88,7 @@ fn record_batch(
 async fn two_bodies_in_one_group(apart: bool) {
     let (rides, _folder) = open(&Options::default());
     damage(&rides).await;
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     let mut callers = Vec::new();
     let damaged = apart.then_some((None, vec![DAMAGED]));
     let sent = [(Some("a body"), vec![1, 2]), (Some("another"), vec![3, 4]), (None, vec![5])];
@@ -151,14 +151,14 @@ impl Job for Defect {
         false
     }
 
-    fn answer(self: Box<Self>, _: Option<&Shared>, _: &mut Replies) {}
+    fn answer(self: Box<Self>, _: Option<&SharedError>, _: &mut Replies) {}
 }
 
 #[tokio::test]
 async fn closing_the_writer_serves_queued_callers_and_refuses_later_ones() {
     let (rides, _folder) =
         open(&Options { close_wait: Duration::from_millis(1), ..Options::default() });
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     let caller = record(&rides, vec![event(1)]);
     waiting(&rides, 1).await;
     rides.0.writer.close();
@@ -170,7 +170,7 @@ async fn closing_the_writer_serves_queued_callers_and_refuses_later_ones() {
 #[tokio::test]
 async fn waiting_callers_get_an_error_when_the_writer_fails() {
     let (rides, _folder) = open(&Options::default());
-    let held = held(&rides.0).await;
+    let held = block_writer(&rides.0).await;
     rides.0.writer.submit(App::Rides, Box::new(Defect)).unwrap();
     let callers = [1, 2, 3].map(|skier| record(&rides, vec![event(skier)]));
     waiting(&rides, 4).await;

@@ -16,7 +16,7 @@ use rusqlite::{
 };
 use tokio::sync::oneshot;
 
-use super::{door::Door, is_unavailable};
+use super::{is_unavailable, thread_gate::ThreadGate};
 use lodge_sql::App;
 
 use crate::{
@@ -83,7 +83,7 @@ impl Timed {
 
     /// Runs the requests that `ask` sends, all of which are queued before the first runs.
     async fn run(&self, ask: impl FnOnce() -> Vec<oneshot::Receiver<lodge_domain::Result<()>>>) {
-        let door = Door::default();
+        let door = ThreadGate::default();
         let of_writer = door.clone();
         let held = self.ask(App::Accounts, Duration::ZERO, move || of_writer.wait());
         door.reached(1).await;

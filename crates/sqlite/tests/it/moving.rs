@@ -5,12 +5,14 @@ use std::{path::Path, sync::Arc};
 use jiff::Timestamp;
 use lodge_contract::{
     accounts::{event, fresh_name, made, new},
-    samples::{BEGIN, RESERVED, at, attempt, change, chosen, create, fresh, fresh_owner, link},
+    samples::{
+        BEGIN, RESERVED, at, change, chosen, create, fresh, fresh_owner, idempotency_key, link,
+    },
 };
 use lodge_domain::{
-    accounts::EventKind,
+    accounts::AccountEventKind,
     links::{
-        ClickBatch, ClickLimit, Device, Link, LinkId, Outcome, Tags,
+        ClickBatch, ClickLimit, Device, Link, LinkId, StoredLinkOutcome, Tags,
         clicks::ClickCell,
         moving::{Extent, MovingLink, Source},
     },
@@ -65,7 +67,7 @@ async fn every_link_is_read_unchanged_with_its_clicks() {
     store.take_click(&made[3].short, made[3].id, at(1)).await.unwrap();
     made[3] = (*store.find(&made[3].short).await.unwrap().unwrap()).clone();
     engine.clicks().add(clicks(made[0].id, 1)).await.unwrap();
-    let outcome = attempt(&fresh("key"), "body", 0);
+    let outcome = idempotency_key(&fresh("key"), "body", 0);
     let again = vec![chosen(link(&fresh("once")))];
     let done = store.claim(again, RESERVED, Some(outcome.clone())).await.unwrap();
     let key = engine.keys().add("me", [7; 32], BEGIN).await.unwrap();
@@ -94,7 +96,7 @@ async fn every_link_is_read_unchanged_with_its_clicks() {
     assert_eq!((&keys[0].key, keys[0].digest, keys.len()), (&key, [7; 32], 1));
     let outcomes = source.outcomes(i64::MIN, Timestamp::UNIX_EPOCH, 10).await.unwrap();
     assert_eq!((outcomes.len(), &outcomes[0].attempt), (1, &outcome));
-    assert_eq!(outcomes[0].outcome, Outcome::Claims(done.outcome));
+    assert_eq!(outcomes[0].outcome, StoredLinkOutcome::Claims(done.outcome));
     assert!(
         source.outcomes(outcomes[0].place, Timestamp::UNIX_EPOCH, 10).await.unwrap().is_empty()
     );
@@ -129,7 +131,7 @@ async fn accounts_left_behind_are_reported() {
     engine.close().await.unwrap();
     assert!(source(folder.path()).unwrap().has_accounts().await.unwrap());
     let engine = Sqlite::open(folder.path(), &Options::default()).unwrap();
-    engine.accounts().remove(event(account.id, EventKind::Deleted, 1)).await.unwrap();
+    engine.accounts().remove(event(account.id, AccountEventKind::Deleted, 1)).await.unwrap();
     engine.close().await.unwrap();
     assert!(!source(folder.path()).unwrap().has_accounts().await.unwrap(), "it is deleted");
 }
@@ -140,7 +142,7 @@ async fn account_writes_do_not_change_the_extent() {
     engine.close().await.unwrap();
     let was = extent(&folder).await;
     let engine = Sqlite::open(folder.path(), &Options::default()).unwrap();
-    let attempt = attempt(&fresh("key"), "body", 0);
+    let attempt = idempotency_key(&fresh("key"), "body", 0);
     engine.accounts().add(new(&fresh_name()), Some(attempt)).await.unwrap();
     engine.close().await.unwrap();
     assert_eq!(extent(&folder).await, was);
@@ -169,7 +171,7 @@ async fn every_write_to_links_changes_the_extent() {
             _ => {
                 // Refused; only the outcome is stored.
                 let taken = vec![chosen(link(&few.short))];
-                let attempt = attempt(&fresh("key"), "body", 0);
+                let attempt = idempotency_key(&fresh("key"), "body", 0);
                 links.claim(taken, RESERVED, Some(attempt)).await.unwrap();
             }
         }

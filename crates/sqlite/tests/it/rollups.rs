@@ -4,18 +4,18 @@ use std::{path::Path, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 use lodge_contract::samples::{
-    BEGIN, RESERVED, at, attempt, change, chosen, create, fresh, fresh_owner, link,
+    BEGIN, RESERVED, at, change, chosen, create, fresh, fresh_owner, idempotency_key, link,
 };
 use lodge_domain::{
     Clock,
     clock::ManualClock,
+    idempotency::OUTCOME_KEPT_SECONDS,
     links::{
         ClickBatch, ClickLimit, Device, Grouping, Link, LinkId, Tags,
         clicks::{ClickCell, ClickLine, OTHER_REFERRERS},
     },
-    once::KEPT_SECONDS,
 };
-use lodge_sqlite::{Sqlite, Tidied};
+use lodge_sqlite::{CleanupReport, Sqlite};
 use rusqlite::Connection;
 use uuid::Uuid;
 
@@ -33,10 +33,10 @@ fn rows(folder: &Path, table: &str) -> u64 {
 }
 
 /// Runs cleanup at `now` until nothing is left; returns the totals.
-async fn tidy(engine: &Sqlite, now: Timestamp) -> Tidied {
-    let mut sum = Tidied::default();
+async fn tidy(engine: &Sqlite, now: Timestamp) -> CleanupReport {
+    let mut sum = CleanupReport::default();
     loop {
-        let tidied = engine.tidy(now, RESERVED).await.unwrap();
+        let tidied = engine.remove_expired(now, RESERVED).await.unwrap();
         sum.outcomes += tidied.outcomes;
         sum.links += tidied.links;
         sum.hours += tidied.hours;
@@ -102,7 +102,7 @@ async fn hours_older_than_31_days_become_days() {
 
     let now = at(40 * DAY);
     let tidied = tidy(&engine, now).await;
-    assert_eq!(tidied, Tidied { hours: 9 * 24, ..Tidied::default() });
+    assert_eq!(tidied, CleanupReport { hours: 9 * 24, ..CleanupReport::default() });
     assert_eq!(
         (rows(folder.path(), "clicks_hour"), rows(folder.path(), "clicks_day")),
         (31 * 24, 10)
@@ -110,11 +110,11 @@ async fn hours_older_than_31_days_become_days() {
     assert_eq!(clicks.report(link, Grouping::Day, BEGIN).await.unwrap(), before);
     assert_eq!(clicks.report(link, Grouping::Hour, BEGIN).await.unwrap().lines.len(), 31 * 24);
     assert_eq!(clicks.totals(vec![link]).await.unwrap(), [40 * 24]);
-    assert_eq!(tidy(&engine, now).await, Tidied::default());
+    assert_eq!(tidy(&engine, now).await, CleanupReport::default());
     // A late click on an hour that was rolled up is rolled up by the next cleanup.
     let late = (ClickCell { link, hour: first_hour, device: Device::Mobile }, 1);
     clicks.add(batch(2, vec![late], Vec::new())).await.unwrap();
-    assert_eq!(tidy(&engine, now).await, Tidied { hours: 1, ..Tidied::default() });
+    assert_eq!(tidy(&engine, now).await, CleanupReport { hours: 1, ..CleanupReport::default() });
     let day = clicks.report(link, Grouping::Day, BEGIN).await.unwrap().lines[0].clicks;
     assert_eq!(day, before.lines[0].clicks + 1);
 }
@@ -131,13 +131,16 @@ async fn rare_referrers_become_the_others() {
         };
         clicks.add(batch(number, Vec::new(), (0..hosts).map(from).collect())).await.unwrap();
     }
-    assert_eq!(tidy(&engine, BEGIN).await, Tidied { referrers: 4_500, ..Tidied::default() });
+    assert_eq!(
+        tidy(&engine, BEGIN).await,
+        CleanupReport { referrers: 4_500, ..CleanupReport::default() }
+    );
     assert_eq!(rows(folder.path(), "referrers"), 501 + 500);
     let hosts = clicks.report(links[0], Grouping::Referrer, BEGIN).await.unwrap().lines;
     assert_eq!(hosts[0], ClickLine { key: OTHER_REFERRERS.to_owned(), clicks: 4_500 });
     assert_eq!(hosts[1], ClickLine { key: "499.example".to_owned(), clicks: 509 });
     assert_eq!(hosts.len(), 501);
-    assert_eq!(tidy(&engine, BEGIN).await, Tidied::default());
+    assert_eq!(tidy(&engine, BEGIN).await, CleanupReport::default());
 }
 
 #[tokio::test]
@@ -149,7 +152,7 @@ async fn a_walk_over_many_links_resumes_where_it_stopped() {
         .collect();
     engine.clicks().add(batch(1, cells, Vec::new())).await.unwrap();
     let now = at(60 * DAY);
-    assert!(engine.tidy(now, RESERVED).await.unwrap().more);
+    assert!(engine.remove_expired(now, RESERVED).await.unwrap().more);
     assert_eq!(tidy(&engine, now).await.hours, 2_500);
     assert_eq!((rows(folder.path(), "clicks_hour"), rows(folder.path(), "clicks_day")), (0, 4_500));
 }
@@ -214,8 +217,8 @@ async fn many_forgotten_links_are_removed_in_several_rounds() {
     links.claim(over, RESERVED, None).await.unwrap();
     let now = at(1) + RESERVED + SignedDuration::from_secs(1);
     assert_eq!(
-        engine.tidy(now, RESERVED).await.unwrap(),
-        Tidied { links: 200, more: true, ..Tidied::default() }
+        engine.remove_expired(now, RESERVED).await.unwrap(),
+        CleanupReport { links: 200, more: true, ..CleanupReport::default() }
     );
     assert_eq!(tidy(&engine, now).await.links, 250);
     assert_eq!(rows(folder.path(), "links"), 0);
@@ -225,7 +228,7 @@ async fn many_forgotten_links_are_removed_in_several_rounds() {
 async fn outcomes_are_removed_after_a_day() {
     let (engine, folder) = open();
     for seconds in 0..30 {
-        let attempt = attempt(&fresh("key"), "", seconds);
+        let attempt = idempotency_key(&fresh("key"), "", seconds);
         engine
             .links()
             .claim(vec![chosen(link(&fresh("tried")))], RESERVED, Some(attempt))
@@ -233,8 +236,8 @@ async fn outcomes_are_removed_after_a_day() {
             .unwrap();
     }
     assert_eq!(
-        tidy(&engine, at(9 + KEPT_SECONDS)).await,
-        Tidied { outcomes: 10, ..Tidied::default() }
+        tidy(&engine, at(9 + OUTCOME_KEPT_SECONDS)).await,
+        CleanupReport { outcomes: 10, ..CleanupReport::default() }
     );
     assert_eq!(rows(folder.path(), "outcomes"), 20);
 }

@@ -17,12 +17,12 @@ use super::{
     export::exported,
 };
 use crate::{
-    answers::{self, private},
-    body::Whole,
+    body::FullBody,
     edge::limits,
     error::HttpResult,
     json::{self, JsonBody},
-    request::{Asked, OneAttempt, Segment},
+    request::{CredentialRateLimit, PathParam, RequestContext},
+    responses::{self, private},
     routes::Routes,
     sign_in as signing_in,
 };
@@ -53,20 +53,20 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         (status = 429, description = "Too many requests; see Retry-After"), (status = 503, description = "Temporarily unavailable; retry with the same Idempotency-Key")))]
 pub(crate) async fn sign_up(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     limits::take(app.sign_ups.as_ref(), asked.client)?;
-    let wish: CreateAccount = json::body_of(&asked.headers, &body)?;
-    let wish = wish.parse()?;
+    let request: CreateAccount = json::body_of(&asked.headers, &body)?;
+    let request = request.parse()?;
     // Without the password, so that the stored digest allows no guesses at it.
-    let nickname = wish.nickname.as_ref().map(Nickname::as_str).unwrap_or_default();
-    let email = wish.email.as_ref().map(Email::as_str).unwrap_or_default();
-    let said = [wish.username.as_str(), nickname, email].map(str::as_bytes);
-    let attempt = asked.attempt_of("anonymous", "/api/accounts", &said)?;
-    let done = app.accounts.sign_up(wish, attempt).await?;
+    let nickname = request.nickname.as_ref().map(Nickname::as_str).unwrap_or_default();
+    let email = request.email.as_ref().map(Email::as_str).unwrap_or_default();
+    let said = [request.username.as_str(), nickname, email].map(str::as_bytes);
+    let idempotency = asked.idempotency_key_in("anonymous", "/api/accounts", &said)?;
+    let done = app.accounts.sign_up(request, idempotency).await?;
     let done = done.map(|made| made.ok_or(Error::conflict("this username is taken")));
-    Ok(answers::told(done, |account| {
+    Ok(responses::respond(done, |account| {
         let account = Json(AccountJson::from(&account));
         (StatusCode::CREATED, account).into_response()
     }))
@@ -82,11 +82,11 @@ pub(crate) async fn sign_up(
         (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")))]
 pub(crate) async fn sign_in(
     State(app): State<AccountsApp>,
-    _: OneAttempt,
-    asked: Asked,
+    _: CredentialRateLimit,
+    asked: RequestContext,
     JsonBody(BeginSession { username, password }): JsonBody<BeginSession>,
 ) -> HttpResult {
-    let fresh = signing_in::let_in(&app.accounts, &asked, &username, &password).await?;
+    let fresh = signing_in::begin_session(&app.accounts, &asked, &username, &password).await?;
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn sign_in(
 #[utoipa::path(delete, path = "/api/session", tag = "accounts",
     responses((status = 204, description = "The token is no longer valid"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
-pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
     let session = asked.session()?;
     app.accounts.sign_out(session, None).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -106,10 +106,10 @@ pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> Ht
         (status = 403, description = "The code is wrong for this username, used or expired"), (status = 429, description = "Too many requests; see Retry-After")))]
 pub(crate) async fn reset_password(
     State(app): State<AccountsApp>,
-    _: OneAttempt,
-    JsonBody(wish): JsonBody<ResetPassword>,
+    _: CredentialRateLimit,
+    JsonBody(request): JsonBody<ResetPassword>,
 ) -> HttpResult {
-    let (name, code, new) = wish.parse()?;
+    let (name, code, new) = request.parse()?;
     app.accounts.reset_password(name, code.trim().to_owned().into(), new).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -118,7 +118,7 @@ pub(crate) async fn reset_password(
 #[utoipa::path(get, path = "/api/me", tag = "accounts",
     responses((status = 200, body = AccountJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
-pub(crate) async fn me(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+pub(crate) async fn me(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
     let me = app.accounts.who(asked.session()?).await?;
     Ok(private(Json(AccountJson::from(&me.account))))
 }
@@ -129,12 +129,12 @@ pub(crate) async fn me(State(app): State<AccountsApp>, asked: Asked) -> HttpResu
     security(("session" = [])))]
 pub(crate) async fn edit(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let session = asked.session()?;
-    let wish: EditAccount = json::body_of(&asked.headers, &body)?;
-    let account = app.accounts.edit(session, wish.parse()?).await?;
+    let request: EditAccount = json::body_of(&asked.headers, &body)?;
+    let account = app.accounts.edit(session, request.parse()?).await?;
     Ok(private(Json(AccountJson::from(&account))))
 }
 
@@ -145,13 +145,13 @@ pub(crate) async fn edit(
     security(("session" = [])))]
 pub(crate) async fn delete(
     State(app): State<AccountsApp>,
-    _: OneAttempt,
-    asked: Asked,
-    Whole(body): Whole,
+    _: CredentialRateLimit,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let session = asked.session()?;
-    let wish: DeleteAccount = json::body_of(&asked.headers, &body)?;
-    app.accounts.delete(session, wish.parse()?, asked.client.limited_by()).await?;
+    let request: DeleteAccount = json::body_of(&asked.headers, &body)?;
+    app.accounts.delete(session, request.parse()?, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -162,14 +162,14 @@ pub(crate) async fn delete(
     security(("session" = [])))]
 pub(crate) async fn change_password(
     State(app): State<AccountsApp>,
-    _: OneAttempt,
-    asked: Asked,
-    Whole(body): Whole,
+    _: CredentialRateLimit,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let session = asked.session()?;
     let me = app.accounts.who(session).await?;
-    let wish: ChangePassword = json::body_of(&asked.headers, &body)?;
-    let (current, new) = wish.parse(&me)?;
+    let request: ChangePassword = json::body_of(&asked.headers, &body)?;
+    let (current, new) = request.parse(&me)?;
     app.accounts.change_password(session, current, new, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -178,7 +178,7 @@ pub(crate) async fn change_password(
 #[utoipa::path(get, path = "/api/me/sessions", tag = "accounts",
     responses((status = 200, body = SessionsJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
-pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
     let session = asked.session()?;
     let me = app.accounts.who(session).await?;
     let sessions = app.accounts.sessions(session).await?.into_iter();
@@ -192,7 +192,7 @@ pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: Asked) -> Ht
     security(("session" = [])))]
 pub(crate) async fn sign_out_everywhere(
     State(app): State<AccountsApp>,
-    asked: Asked,
+    asked: RequestContext,
 ) -> HttpResult {
     let session = asked.session()?;
     app.accounts.sign_out_everywhere(session).await?;
@@ -205,8 +205,8 @@ pub(crate) async fn sign_out_everywhere(
     security(("session" = [])))]
 pub(crate) async fn end_session(
     State(app): State<AccountsApp>,
-    Segment(segment): Segment,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     let session = asked.session()?;
     let id = segment.parse().map(SessionId);
@@ -221,14 +221,17 @@ pub(crate) async fn end_session(
     responses((status = 200, body = ExportJson), (status = 401, description = "Unknown or ended session"),
         (status = 429, description = "Too many exports to this address; see Retry-After"), (status = 503, description = "Too many exports in progress; see Retry-After")),
     security(("session" = [])))]
-pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+pub(crate) async fn export(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
     exported(&app, asked.session()?, asked.client).await
 }
 
 /// Get the public profile of an account.
 #[utoipa::path(get, path = "/api/users/{username}", tag = "accounts", params(("username" = String, Path, example = "ann")),
     responses((status = 200, body = UserJson), (status = 404, description = "No such account")))]
-pub(crate) async fn user(State(app): State<AccountsApp>, Segment(segment): Segment) -> HttpResult {
+pub(crate) async fn user(
+    State(app): State<AccountsApp>,
+    PathParam(segment): PathParam,
+) -> HttpResult {
     let name = Username::parse(&segment);
     let name = name.map_err(|_| Error::not_found("there is no such account"))?;
     let account = app.accounts.user(name).await?;

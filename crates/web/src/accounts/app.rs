@@ -8,9 +8,9 @@ use crate::{
     context::{App, SiteContext},
     edge::{
         limits::AddressLimit,
-        stream::{Bounds, Streams},
+        stream::{StreamLimits, Streams},
     },
-    kept::Kept,
+    personal_data::PersonalData,
     pictures::Uploads,
     settings::SiteSettings,
 };
@@ -19,7 +19,7 @@ use crate::{
 const CHECKS_PER_MINUTE: u32 = 240;
 
 /// The limits of concurrent account exports.
-const EXPORTS: Bounds = Bounds { places: 4, per_address: 2 };
+const EXPORTS: StreamLimits = StreamLimits { places: 4, per_address: 2 };
 
 /// The state: the shared context and [`Parts`].
 pub(crate) type AccountsApp = App<Parts>;
@@ -30,7 +30,7 @@ pub(crate) struct Parts {
     pub(crate) pictures: Pictures,
     pub(super) uploads: Arc<Uploads>,
     /// The personal data that other apps store.
-    pub(super) kept: Vec<Box<dyn Kept>>,
+    pub(super) personal_data: Vec<Box<dyn PersonalData>>,
     /// The slots for account exports.
     pub(super) exports: Streams,
     /// Limits the sign-ups of one address; `None` is no limit.
@@ -45,17 +45,17 @@ impl AccountsApp {
         site: Arc<SiteContext>,
         accounts: AccountsClient,
         (pictures, uploads): (Pictures, Arc<Uploads>),
-        kept: Vec<Box<dyn Kept>>,
+        kept: Vec<Box<dyn PersonalData>>,
         settings: &SiteSettings,
     ) -> Self {
         let parts = Parts {
-            exports: Streams::new("account_export", EXPORTS, site.end.clone()),
+            exports: Streams::new("account_export", EXPORTS, site.shutdown.clone()),
             sign_ups: AddressLimit::per_minute(settings.sign_ups_per_minute),
             checks: AddressLimit::per_minute(CHECKS_PER_MINUTE),
             accounts,
             pictures,
             uploads,
-            kept,
+            personal_data: kept,
         };
         Self::on(site, parts)
     }

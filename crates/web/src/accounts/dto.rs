@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use lodge_domain::{
     Result,
     accounts::{
-        Account, Actor, Edit, Email, Event, Export, FreshSession, LinkedIdentity, NewPassword,
-        Nickname, PictureId, PictureSize, Provider, Session, SessionId, SignUp, SignedIn, Username,
+        Account, AccountEvent, Actor, Email, Export, FreshSession, LinkedIdentity, NewPassword,
+        Nickname, PictureId, PictureSize, ProfileChange, Provider, Session, SessionId, SignUp,
+        SignedIn, Username,
     },
     passwords::Password,
     patch,
@@ -83,9 +84,9 @@ pub(crate) struct EditAccount {
 }
 
 impl EditAccount {
-    pub(super) fn parse(self) -> Result<Edit> {
+    pub(super) fn parse(self) -> Result<ProfileChange> {
         let email = self.email.map(|email| email.as_deref().map(Email::parse).transpose());
-        Ok(Edit {
+        Ok(ProfileChange {
             nickname: self.nickname.as_deref().map(Nickname::parse).transpose()?,
             email: email.transpose()?,
         })
@@ -247,8 +248,8 @@ struct EventJson {
     by_staff: bool,
 }
 
-impl From<&Event> for EventJson {
-    fn from(event: &Event) -> Self {
+impl From<&AccountEvent> for EventJson {
+    fn from(event: &AccountEvent) -> Self {
         Self { what: event.kind.name(), at: event.at, by_staff: event.by != Actor::Owner }
     }
 }

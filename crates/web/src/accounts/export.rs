@@ -17,7 +17,9 @@ use lodge_domain::{
 };
 
 use super::{app::AccountsApp, dto::ExportJson};
-use crate::{answers::private, edge::address::Client, error::HttpResult, kept::Kept};
+use crate::{
+    edge::address::Client, error::HttpResult, personal_data::PersonalData, responses::private,
+};
 
 /// The time limit of one export, after which its slot is free.
 const TIME_MAX: Duration = Duration::from_mins(10);
@@ -33,11 +35,11 @@ pub(super) async fn exported(
     client: Client,
 ) -> HttpResult {
     let me = app.accounts.who(session).await?;
-    let place = app.exports.place(client)?;
+    let place = app.exports.acquire(client)?;
     let export = app.accounts.export(session).await?;
     let own = serde_json::to_string(&ExportJson::of(*export, me.session.id));
     let own = own.map_err(Error::internal)?;
-    let kept = app.kept.iter().map(|kept| part(&**kept, me.account.id)).collect();
+    let kept = app.personal_data.iter().map(|kept| part(&**kept, me.account.id)).collect();
     let body = place.body(whole(own, kept), TIME_MAX);
     let mut response: Response = private(body).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
@@ -56,7 +58,7 @@ fn whole(
 }
 
 /// Formats the data of one app as a field with a list.
-fn part(kept: &dyn Kept, account: AccountId) -> BoxStream<'static, Result<Bytes>> {
+fn part(kept: &dyn PersonalData, account: AccountId) -> BoxStream<'static, Result<Bytes>> {
     let begin = stream::once(ready(Ok(Bytes::from(format!(",\"{}\":[", kept.name())))));
     let mut comma = "";
     let pages = kept.of(account).map_ok(move |values| {
@@ -80,7 +82,7 @@ mod tests {
     /// Data with these pages; `Err` is a read failure.
     struct Pages(Vec<Result<Vec<Value>, ()>>);
 
-    impl Kept for Pages {
+    impl PersonalData for Pages {
         fn name(&self) -> &'static str {
             "pages"
         }

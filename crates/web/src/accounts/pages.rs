@@ -1,18 +1,18 @@
 //! The pages of accounts. Handlers parse the request, call the service, and render a template.
 
 mod account;
+mod admin_account;
+mod admin_accounts;
 mod check;
 mod delete;
 mod device;
 mod linking;
 mod me;
-mod people;
 mod picture;
 mod profile;
 mod reset;
 mod sessions;
 mod sign_up;
-mod somebody;
 
 #[cfg(test)]
 mod samples;
@@ -20,7 +20,7 @@ mod samples;
 use http::Method;
 
 use super::app::AccountsApp;
-use crate::{pages::go_to, routes::Routes};
+use crate::{pages::redirect_to, routes::Routes};
 
 pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default()
@@ -40,12 +40,12 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::POST, "/account/sessions/{id}", sessions::end)
         .on(Method::GET, "/account/export", account::export)
         .on(Method::POST, "/account/delete", delete::delete)
-        .on(Method::GET, "/admin/accounts", people::list)
-        .on(Method::GET, "/admin/accounts/{username}", somebody::show)
-        .on(Method::POST, "/admin/accounts/{username}", somebody::change)
+        .on(Method::GET, "/admin/accounts", admin_accounts::list)
+        .on(Method::GET, "/admin/accounts/{username}", admin_account::show)
+        .on(Method::POST, "/admin/accounts/{username}", admin_account::change)
 }
 
 /// The start page, if no other app provides one: redirects to the account page.
 pub(crate) fn start() -> Routes<AccountsApp> {
-    Routes::default().on(Method::GET, "/", || async { go_to("/account") })
+    Routes::default().on(Method::GET, "/", || async { redirect_to("/account") })
 }

@@ -10,12 +10,12 @@ use utoipa_axum::routes;
 
 use super::{app::AccountsApp, dto::AccountJson};
 use crate::{
-    answers::private,
-    body::Held,
+    body::BufferedBody,
     error::{HttpResult, Problem},
     multipart::is_form,
     pictures,
-    request::{Asked, Segment},
+    request::{PathParam, RequestContext},
+    responses::private,
     routes::Routes,
 };
 
@@ -39,7 +39,7 @@ pub(crate) async fn set(
     app: &AccountsApp,
     session: SessionDigest,
     me: &SignedIn,
-    upload: Held<'_>,
+    upload: BufferedBody<'_>,
 ) -> Result<Account, Problem> {
     let picture = app.pictures.decoded(upload.bytes.clone()).await?;
     drop(upload);
@@ -55,7 +55,11 @@ pub(crate) async fn set(
     responses((status = 200, body = AccountJson), (status = 400, description = "Not an acceptable picture; `detail` says why"), (status = 401, description = "Unknown or ended session"),
         (status = 413, description = "The picture is too large"), (status = 429, description = "Too many uploads; see Retry-After"), (status = 503, description = "Too many pictures are being processed; see Retry-After")),
     security(("session" = [])))]
-pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
+pub(crate) async fn put(
+    State(app): State<AccountsApp>,
+    asked: RequestContext,
+    body: Body,
+) -> HttpResult {
     let session = asked.session()?;
     // Authenticates before the body is read, which may be large.
     let me = app.accounts.who(session).await?;
@@ -69,7 +73,7 @@ pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body
 #[utoipa::path(delete, path = "/api/me/picture", operation_id = "take_picture_away", tag = "accounts",
     responses((status = 204, description = "The picture is removed, if there was one"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
-pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
     app.pictures.take_away(asked.session()?).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -80,7 +84,7 @@ pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: Asked) -> H
     responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "No such picture")))]
 pub(crate) async fn get(
     State(app): State<AccountsApp>,
-    Segment((id, size)): Segment<(String, String)>,
+    PathParam((id, size)): PathParam<(String, String)>,
     headers: HeaderMap,
 ) -> HttpResult {
     let (id, size) = pictures::named(&id, Shape::Square, &size)?;

@@ -4,7 +4,7 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header};
 use lodge_domain::{
     Result,
-    board::{Cursor, PAGE_MAX, ReadNote},
+    board::{Cursor, PAGE_MAX, ReadPosition},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -12,21 +12,21 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     app::{BoardApp, slug},
     dto::{ChannelJson, FoundJson, PeopleJson, UnreadJson},
-    extract::By,
+    extract::CallingActor,
 };
 use crate::{
-    answers::private,
     error::HttpResult,
     json::JsonBody,
-    request::{Parameters, Segment, called, limit},
+    request::{PathParam, QueryParams, limit, with_field_name},
+    responses::private,
 };
 
 /// The default `limit` of a search.
-const FOUND_DEFAULT: usize = 50;
+const SEARCH_LIMIT_DEFAULT: usize = 50;
 
 /// Parses a cursor; `name` is the parameter that an error names.
 pub(super) fn cursor(name: &'static str, text: &str) -> Result<Cursor> {
-    text.parse().map_err(|error| called(name, error))
+    text.parse().map_err(|error| with_field_name(name, error))
 }
 
 /// All channels, lobby first.
@@ -38,7 +38,7 @@ pub(super) struct ChannelsJson {
 /// List all channels, lobby first.
 #[utoipa::path(get, path = "/api/board", operation_id = "channels", tag = "board",
     responses((status = 200, body = ChannelsJson)), security(("session" = []), ("bot" = [])))]
-pub(super) async fn channels(State(app): State<BoardApp>, _: By) -> HttpResult {
+pub(super) async fn channels(State(app): State<BoardApp>, _: CallingActor) -> HttpResult {
     let channels = app.board.channels().await?.into_iter();
     let channels = channels.map(ChannelJson::from).collect();
     Ok(private(Json(ChannelsJson { channels })))
@@ -50,11 +50,11 @@ pub(super) async fn channels(State(app): State<BoardApp>, _: By) -> HttpResult {
     responses((status = 200, body = PeopleJson), (status = 404, description = "No such channel")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn people(
     State(app): State<BoardApp>,
-    Segment(channel): Segment,
-    _: By,
+    PathParam(channel): PathParam,
+    _: CallingActor,
 ) -> HttpResult {
     let channel = app.board.channel(&slug(&channel)?).await?;
-    let people = app.hub.here(&channel.slug).json();
+    let people = app.hub.people(&channel.slug).json();
     Ok(private(([(header::CONTENT_TYPE, "application/json")], people)))
 }
 
@@ -77,12 +77,12 @@ pub(super) struct SearchQuery {
         (status = 429, description = "Too many searches of this account or bot at once; see Retry-After"), (status = 503, description = "Too many searches; see Retry-After")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn search(
     State(app): State<BoardApp>,
-    Parameters(query): Parameters<SearchQuery>,
-    By(by): By,
+    QueryParams(query): QueryParams<SearchQuery>,
+    CallingActor(by): CallingActor,
 ) -> HttpResult {
     let channel = query.channel.as_deref().filter(|channel| !channel.is_empty());
     let channel = channel.map(slug).transpose()?;
-    let limit = limit("limit", query.limit, FOUND_DEFAULT, PAGE_MAX)?;
+    let limit = limit("limit", query.limit, SEARCH_LIMIT_DEFAULT, PAGE_MAX)?;
     let found = app.searches.search(&by, channel, &query.q, limit).await?;
     let messages = found.into_iter().map(Into::into).collect();
     Ok(private(Json(FoundJson { messages })))
@@ -91,7 +91,10 @@ pub(super) async fn search(
 /// Count unread messages and mentions.
 #[utoipa::path(get, path = "/api/board/-/unread", operation_id = "unread", tag = "board",
     responses((status = 200, body = UnreadJson)), security(("session" = []), ("bot" = [])))]
-pub(super) async fn unread(State(app): State<BoardApp>, By(by): By) -> HttpResult {
+pub(super) async fn unread(
+    State(app): State<BoardApp>,
+    CallingActor(by): CallingActor,
+) -> HttpResult {
     let unread = app.board.unread(by.profile).await?;
     let channels = unread.into_iter().map(Into::into).collect();
     Ok(private(Json(UnreadJson { channels })))
@@ -111,12 +114,12 @@ pub(super) struct NoteRead {
     responses((status = 204, description = "Noted"), (status = 404, description = "No such channel")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn note_read(
     State(app): State<BoardApp>,
-    Segment(channel): Segment,
-    By(by): By,
+    PathParam(channel): PathParam,
+    CallingActor(by): CallingActor,
     JsonBody(NoteRead { cursor: read }): JsonBody<NoteRead>,
 ) -> HttpResult {
     let read = cursor("cursor", &read)?;
     let channel = app.board.channel(&slug(&channel)?).await?;
-    app.board.note_read(ReadNote { person: by.id(), channel: channel.slug, cursor: read })?;
+    app.board.mark_read(ReadPosition { person: by.id(), channel: channel.slug, cursor: read })?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

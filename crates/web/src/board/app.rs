@@ -9,15 +9,15 @@ use lodge_domain::{
 };
 
 use super::{
+    caller::{BoardCaller, Credential},
     hub::Hub,
     searches::Searches,
-    visitor::{Credential, Visitor},
 };
 use crate::{
     context::{App, SiteContext},
-    edge::limits::Shares,
+    edge::limits::KeyedRateLimit,
     pictures::Uploads,
-    request::Asked,
+    request::RequestContext,
     settings::SiteSettings,
 };
 
@@ -30,7 +30,7 @@ const NO_TOKEN: Error = Error::unauthenticated(
 pub(super) const BODY_BYTES_MAX: usize = 32 << 10;
 
 /// The factor by which a bot's posting limit exceeds a member's.
-const BOTS_SHARE: u32 = 10;
+const BOT_LIMIT_FACTOR: u32 = 10;
 
 /// The state of the board's handlers: the site and [`Parts`].
 pub(crate) type BoardApp = App<Parts>;
@@ -42,8 +42,8 @@ pub(crate) struct Parts {
     pub(crate) hub: Hub,
     pub(crate) searches: Searches,
     pub(super) uploads: Arc<Uploads>,
-    people_send: Option<Shares<PersonId>>,
-    bots_send: Option<Shares<PersonId>>,
+    member_limit: Option<KeyedRateLimit<PersonId>>,
+    bot_limit: Option<KeyedRateLimit<PersonId>>,
 }
 
 impl BoardApp {
@@ -61,11 +61,11 @@ impl BoardApp {
             accounts.clone(),
             Arc::clone(&site.clock),
             settings.connections_max,
-            site.end.clone(),
+            site.shutdown.clone(),
         );
         let parts = Parts {
-            people_send: Shares::per_minute(per_minute),
-            bots_send: Shares::per_minute(per_minute.saturating_mul(BOTS_SHARE)),
+            member_limit: KeyedRateLimit::per_minute(per_minute),
+            bot_limit: KeyedRateLimit::per_minute(per_minute.saturating_mul(BOT_LIMIT_FACTOR)),
             searches: Searches::new(Arc::clone(&board)),
             board,
             accounts,
@@ -77,35 +77,39 @@ impl BoardApp {
 
     /// Authenticates the caller by the session token or bot key in `Authorization: Bearer`; [`Error::Forbidden`] if
     /// the caller is banned.
-    pub(crate) async fn visitor(&self, asked: &Asked) -> Result<Visitor> {
+    pub(crate) async fn authenticate(&self, asked: &RequestContext) -> Result<BoardCaller> {
         match asked.bearer() {
             Some(token) if token.starts_with(BOT_PREFIX) => {
                 let bot = self.board.bots().authenticate(token).await?;
                 let actor = Actor::of_bot(&bot);
                 self.board.admit(&actor.profile).await?;
-                Ok(Visitor { actor, credential: Credential::Bot(bot.id) })
+                Ok(BoardCaller { actor, credential: Credential::Bot(bot.id) })
             }
             token => {
                 let session = token.and_then(SessionDigest::of_token).ok_or(NO_TOKEN)?;
-                self.signed_in(&self.accounts.who(session).await?, session).await
+                self.admit_account(&self.accounts.who(session).await?, session).await
             }
         }
     }
 
     /// Admits a signed-in account; [`Error::Forbidden`] if it is banned.
-    pub(crate) async fn signed_in(&self, me: &SignedIn, session: SessionDigest) -> Result<Visitor> {
+    pub(crate) async fn admit_account(
+        &self,
+        me: &SignedIn,
+        session: SessionDigest,
+    ) -> Result<BoardCaller> {
         let mut actor = Actor::of(&me.account);
         if !self.board.admit(&actor.profile).await? {
             // A cached session may hold an older state of the account.
             actor = Actor::of(&self.accounts.user(me.account.username.clone()).await?);
-            self.board.note(actor.profile.clone()).await?;
+            self.board.save_profile(actor.profile.clone()).await?;
         }
-        Ok(Visitor { actor, credential: Credential::Session(session) })
+        Ok(BoardCaller { actor, credential: Credential::Session(session) })
     }
 
     /// Counts one write against the sender's rate limit; [`Error::TooMany`] with the time to wait past it.
-    pub(crate) fn limit(&self, by: &Actor) -> Result<()> {
-        let shares = if by.profile.is_bot() { &self.bots_send } else { &self.people_send };
+    pub(crate) fn check_rate(&self, by: &Actor) -> Result<()> {
+        let shares = if by.profile.is_bot() { &self.bot_limit } else { &self.member_limit };
         shares.as_ref().map_or(Ok(()), |shares| shares.take_one(by.id()))
     }
 }
@@ -116,7 +120,7 @@ pub(crate) fn slug(text: &str) -> Result<Slug> {
 }
 
 /// Parses the message id in `field`.
-pub(super) fn message_named(field: &'static str, text: &str) -> Result<EventId> {
+pub(super) fn message_id_of_field(field: &'static str, text: &str) -> Result<EventId> {
     text.parse().map_err(|_| Error::invalid(field, "must be the id of a message, such as 7:42"))
 }
 

@@ -5,7 +5,9 @@ use std::borrow::Borrow;
 use jiff::Timestamp;
 use lodge_domain::{
     accounts::Role,
-    board::{Channel, Event, Message, Profile, Unread, Version, Visibility, What},
+    board::{
+        BoardEvent, BoardEventContent, Channel, Message, Profile, Unread, Version, Visibility,
+    },
     pictures::{PictureId, PictureSize},
 };
 use serde::Serialize;
@@ -163,32 +165,32 @@ pub(super) struct EventJson {
     hidden: Option<bool>,
 }
 
-impl From<&Event> for EventJson {
-    fn from(event: &Event) -> Self {
+impl From<&BoardEvent> for EventJson {
+    fn from(event: &BoardEvent) -> Self {
         let mut json = Self {
             id: event.id.to_string(),
-            kind: event.what.kind(),
+            kind: event.content.kind(),
             at: event.at.to_string(),
             author: event.by.clone().into(),
-            target: event.what.target().map(|id| id.to_string()),
+            target: event.content.target().map(|id| id.to_string()),
             ..Self::default()
         };
-        match &event.what {
-            What::Message { body, reply_to, picture, visibility } => {
+        match &event.content {
+            BoardEventContent::Message { body, reply_to, picture, visibility } => {
                 json.body = Some(body.clone().map(Into::into));
                 json.picture = picture.map(Into::into);
                 json.reply_to = reply_to.map(|id| id.to_string());
                 json.visibility = unreadable(*visibility);
             }
-            What::Edit { body, .. } => {
+            BoardEventContent::Edit { body, .. } => {
                 json.body = Some(body.clone().map(Into::into));
             }
-            What::Delete { .. } => {}
-            What::Reaction { reaction, is_removed, .. } => {
-                json.reaction = Some(reaction.sign());
+            BoardEventContent::Delete { .. } => {}
+            BoardEventContent::Reaction { reaction, is_removed, .. } => {
+                json.reaction = Some(reaction.emoji());
                 json.removed = Some(*is_removed);
             }
-            What::Hide { is_hidden, .. } => json.hidden = Some(*is_hidden),
+            BoardEventContent::Hide { is_hidden, .. } => json.hidden = Some(*is_hidden),
         }
         json
     }
@@ -312,7 +314,7 @@ impl From<Message> for MessageJson {
             }),
             reactions: reactions
                 .map(|of| ReactionJson {
-                    reaction: of.reaction.sign(),
+                    reaction: of.reaction.emoji(),
                     count: of.count,
                     mine: of.is_mine,
                 })
@@ -354,9 +356,14 @@ mod tests {
     use super::*;
     use crate::board::samples::member;
 
-    fn event(person: PersonId, what: What) -> Event {
+    fn event(person: PersonId, what: BoardEventContent) -> BoardEvent {
         let by = Profile { person, ..member(1, "ada", "<b>") };
-        Event { id: "7:42".parse().unwrap(), at: Stamp::stored(1_767_225_600_000_001), by, what }
+        BoardEvent {
+            id: "7:42".parse().unwrap(),
+            at: Stamp::stored(1_767_225_600_000_001),
+            by,
+            content: what,
+        }
     }
 
     #[test]
@@ -370,7 +377,7 @@ mod tests {
             json
         };
         let body = Some(Body::parse("</script>\n\"&").unwrap());
-        let message = |body, reply_to, visibility| What::Message {
+        let message = |body, reply_to, visibility| BoardEventContent::Message {
             body,
             reply_to,
             picture: None,
@@ -385,15 +392,18 @@ mod tests {
             with(json!({ "kind": "message", "body": null, "visibility": "hidden" }))
         );
         assert_eq!(
-            of(What::Edit { target, body: None }),
+            of(BoardEventContent::Edit { target, body: None }),
             with(json!({ "kind": "edit", "target": "7:1", "body": null }))
         );
-        assert_eq!(of(What::Delete { target }), with(json!({ "kind": "delete", "target": "7:1" })));
         assert_eq!(
-            of(What::Hide { target, is_hidden: false }),
+            of(BoardEventContent::Delete { target }),
+            with(json!({ "kind": "delete", "target": "7:1" }))
+        );
+        assert_eq!(
+            of(BoardEventContent::Hide { target, is_hidden: false }),
             with(json!({ "kind": "hide", "target": "7:1", "hidden": false }))
         );
-        let bot = event(PersonId::Bot(KeyId(1)), What::Delete { target });
+        let bot = event(PersonId::Bot(KeyId(1)), BoardEventContent::Delete { target });
         assert_eq!(serde_json::to_value(EventJson::from(&bot)).unwrap()["author"]["bot"], true);
         let line = serde_json::to_string(&EventJson::from(&event(
             account,

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use lodge_domain::{
     Error, Result,
-    board::{Cursor, PAGE_MAX, Reach},
+    board::{Cursor, EventRange, PAGE_MAX},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,15 +11,15 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     api::cursor,
     app::{BoardApp, slug},
+    caller::BoardCaller,
     dto::EventJson,
-    extract::By,
+    extract::CallingActor,
     shared::Audience,
-    visitor::Visitor,
 };
 use crate::{
-    answers::private,
     error::HttpResult,
-    request::{self, Asked, Parameters, Segment},
+    request::{self, PathParam, QueryParams, RequestContext},
+    responses::private,
 };
 
 /// The default `limit`.
@@ -44,14 +44,14 @@ pub(super) struct EventsQuery {
 }
 
 impl EventsQuery {
-    fn parse(&self) -> Result<(Reach, usize)> {
+    fn parse(&self) -> Result<(EventRange, usize)> {
         let limit = request::limit("limit", self.limit, PAGE_DEFAULT, PAGE_MAX)?;
         Ok(match (&self.after, &self.before, self.tail) {
-            (None, None, None) => (Reach::After(Cursor::default()), limit),
-            (Some(after), None, None) => (Reach::After(cursor("after", after)?), limit),
-            (None, Some(before), None) => (Reach::Before(cursor("before", before)?), limit),
+            (None, None, None) => (EventRange::After(Cursor::default()), limit),
+            (Some(after), None, None) => (EventRange::After(cursor("after", after)?), limit),
+            (None, Some(before), None) => (EventRange::Before(cursor("before", before)?), limit),
             (None, None, Some(tail)) => {
-                (Reach::Tail, request::limit("tail", Some(tail), tail, PAGE_MAX)?)
+                (EventRange::Tail, request::limit("tail", Some(tail), tail, PAGE_MAX)?)
             }
             _ => {
                 return Err(Error::invalid("query", "takes one of after, before and tail"));
@@ -81,13 +81,13 @@ pub(super) struct EventsJson {
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn page(
     State(app): State<BoardApp>,
-    Segment(channel): Segment,
-    Parameters(query): Parameters<EventsQuery>,
-    By(by): By,
+    PathParam(channel): PathParam,
+    QueryParams(query): QueryParams<EventsQuery>,
+    CallingActor(by): CallingActor,
 ) -> HttpResult {
     let (reach, limit) = query.parse()?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
-    app.hub.seen(&channel, &by.profile);
+    app.hub.record_activity(&channel, &by.profile);
     let page = app.board.events(channel, reach, limit).await?;
     Ok(private(Json(EventsJson {
         events: page.events.iter().map(EventJson::from).collect(),
@@ -121,18 +121,18 @@ pub(super) struct StreamQuery {
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn stream(
     State(app): State<BoardApp>,
-    Segment(channel): Segment,
-    Parameters(query): Parameters<StreamQuery>,
-    asked: Asked,
-    visitor: Visitor,
+    PathParam(channel): PathParam,
+    QueryParams(query): QueryParams<StreamQuery>,
+    asked: RequestContext,
+    visitor: BoardCaller,
 ) -> HttpResult {
-    let from = begin(&asked, query.after.as_deref())?;
+    let from = start_cursor(&asked, query.after.as_deref())?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
-    Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Programs).await?)
+    Ok(app.hub.open_stream(&visitor, channel, from, asked.client, Audience::Programs).await?)
 }
 
 /// Parses the cursor at which a stream begins; `None` for new events only.
-pub(super) fn begin(asked: &Asked, after: Option<&str>) -> Result<Option<Cursor>> {
+pub(super) fn start_cursor(asked: &RequestContext, after: Option<&str>) -> Result<Option<Cursor>> {
     let last = asked.headers.get(LAST_EVENT_ID).map(|last| last.to_str().unwrap_or("?"));
     match last.filter(|last| !last.is_empty()) {
         Some(last) => cursor("Last-Event-ID", last).map(Some),

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{
     Result,
-    board::{Board, Cursor, News, PAGE_MAX, Reach, Slug},
+    board::{Board, Cursor, EventRange, MemberUpdate, PAGE_MAX, Slug},
 };
 use tokio::{
     sync::broadcast::{
@@ -15,31 +15,31 @@ use tokio::{
 };
 
 use super::{
-    feed::{Frame, Told},
-    shared::Shared,
+    feed::{Frame, SharedEvent},
+    shared::StreamState,
 };
 
 /// The period of polling the store, for events of other processes that no wake-up announced.
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_PERIOD: Duration = Duration::from_millis(500);
 
 /// Reads new events of a channel and broadcasts them, until the last stream ends.
 pub(super) async fn follow(
-    shared: Arc<Shared>,
+    shared: Arc<StreamState>,
     channel: Slug,
     frames: broadcast::Sender<Frame>,
-    mut news: broadcast::Receiver<News>,
+    mut news: broadcast::Receiver<MemberUpdate>,
 ) {
-    let mut rings = shared.board.rings();
-    let mut ticks = interval(PAUSE);
+    let mut wakeups = shared.board.wakeups();
+    let mut ticks = interval(POLL_PERIOD);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut cursor = None;
     loop {
         tokio::select! {
             _ = ticks.tick() => shared.rooms.announce(&channel),
-            () = rung(&mut rings, &channel) => {}
+            () = wait_for_wakeup(&mut wakeups, &channel) => {}
             heard = news.recv() => match heard {
                 Ok(heard) => {
-                    shared.hear(&channel, heard);
+                    shared.apply_news(&channel, heard);
                     continue;
                 }
                 // A ban may have been missed: end all streams, whose clients reconnect and are checked again.
@@ -47,18 +47,20 @@ pub(super) async fn follow(
             },
         }
         // The next read covers all wake-ups so far.
-        while !matches!(rings.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {}
-        if let Err(error) = read_on(&shared.board, &channel, &mut cursor, &frames).await {
+        while !matches!(wakeups.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {}
+        if let Err(error) =
+            broadcast_new_events(&shared.board, &channel, &mut cursor, &frames).await
+        {
             tracing::warn!(%error, %channel, "reading new events failed; retrying");
         }
     }
 }
 
 /// Waits for a wake-up of this channel.
-async fn rung(rings: &mut broadcast::Receiver<Slug>, channel: &Slug) {
+async fn wait_for_wakeup(rings: &mut broadcast::Receiver<Slug>, channel: &Slug) {
     loop {
         match rings.recv().await {
-            Ok(rung) if rung != *channel => {}
+            Ok(woken) if woken != *channel => {}
             // Lagged: a wake-up of this channel may have been lost.
             Ok(_) | Err(RecvError::Lagged(_)) => return,
             Err(RecvError::Closed) => std::future::pending().await,
@@ -67,7 +69,7 @@ async fn rung(rings: &mut broadcast::Receiver<Slug>, channel: &Slug) {
 }
 
 /// Broadcasts the events since the last call.
-async fn read_on(
+async fn broadcast_new_events(
     board: &Board,
     channel: &Slug,
     cursor: &mut Option<Cursor>,
@@ -76,16 +78,16 @@ async fn read_on(
     loop {
         let Some(had) = cursor.clone() else {
             // The first stream may have read the store before this point.
-            *cursor = Some(board.events(channel.clone(), Reach::Tail, 1).await?.cursor);
-            let _ = frames.send(Frame::Look);
+            *cursor = Some(board.events(channel.clone(), EventRange::Tail, 1).await?.cursor);
+            let _ = frames.send(Frame::CatchUp);
             return Ok(());
         };
-        let page = board.events(channel.clone(), Reach::After(had), PAGE_MAX).await?;
+        let page = board.events(channel.clone(), EventRange::After(had), PAGE_MAX).await?;
         let mut had = page.start;
         for event in page.events {
             had.take(event.id);
             // Fails only without a receiver.
-            let _ = frames.send(Frame::Event(Arc::new(Told::new(event, had.clone()))));
+            let _ = frames.send(Frame::Event(Arc::new(SharedEvent::new(event, had.clone()))));
         }
         *cursor = Some(page.cursor);
         if !page.more {

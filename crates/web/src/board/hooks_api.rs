@@ -11,7 +11,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
-    board::{Event, Hook, HookId, HookSecret, HookStanding, HookUrl, Hooks, Slug},
+    board::{BoardEvent, Hook, HookId, HookSecret, HookStanding, HookUrl, Hooks, Slug},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,14 +21,14 @@ use super::{
     FAILURES,
     app::{BODY_BYTES_MAX, BoardApp},
     dto::EventJson,
-    extract::By,
+    extract::CallingActor,
 };
 use crate::{
-    answers::private,
     context::App,
     error::HttpResult,
     json::JsonBody,
-    request::Segment,
+    request::PathParam,
+    responses::private,
     routes::{Routes, may_fail},
 };
 
@@ -167,9 +167,9 @@ struct HookDataJson {
 }
 
 /// Returns the body of the delivery of an event, as JSON.
-pub fn hook_body(channel: &Slug, event: &Event) -> Vec<u8> {
+pub fn hook_body(channel: &Slug, event: &BoardEvent) -> Vec<u8> {
     let json = HookEventJson {
-        kind: format!("board.{}", event.what.kind()),
+        kind: format!("board.{}", event.content.kind()),
         timestamp: event.at.to_string(),
         data: HookDataJson { channel: channel.to_string(), event: event.into() },
     };
@@ -180,7 +180,7 @@ pub fn hook_body(channel: &Slug, event: &Event) -> Vec<u8> {
 /// List all webhooks, oldest first.
 #[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "board",
     responses((status = 200, body = HooksJson), (status = 403, description = "Only admins may do this")), security(("session" = [])))]
-async fn list(State(app): State<HooksApp>, By(by): By) -> HttpResult {
+async fn list(State(app): State<HooksApp>, CallingActor(by): CallingActor) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
     let hooks = hooks.list().await?.into_iter().map(Into::into).collect();
     Ok(private(Json(HooksJson { hooks })))
@@ -196,7 +196,7 @@ async fn list(State(app): State<HooksApp>, By(by): By) -> HttpResult {
     security(("session" = [])))]
 async fn add(
     State(app): State<HooksApp>,
-    By(by): By,
+    CallingActor(by): CallingActor,
     JsonBody(AddHook { channel, url }): JsonBody<AddHook>,
 ) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
@@ -209,7 +209,11 @@ async fn add(
 #[utoipa::path(delete, path = "/api/board/-/hooks/{id}", operation_id = "remove_hook", tag = "board", params(("id" = i64, Path)),
     responses((status = 204, description = "Removed"), (status = 403, description = "Only admins may do this"), (status = 404, description = "No such webhook")),
     security(("session" = [])))]
-async fn remove(State(app): State<HooksApp>, Segment(id): Segment, By(by): By) -> HttpResult {
+async fn remove(
+    State(app): State<HooksApp>,
+    PathParam(id): PathParam,
+    CallingActor(by): CallingActor,
+) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
     let id = id.parse().map_err(|_| Error::not_found("there is no such hook"))?;
     hooks.remove(HookId(id)).await?;

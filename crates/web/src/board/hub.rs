@@ -8,24 +8,24 @@ use futures_util::stream;
 use lodge_domain::{
     Clock, Result,
     accounts::AccountsClient,
-    board::{Board, Cursor, Presence, Profile, Reach, Slug},
+    board::{Board, Cursor, EventRange, Presence, Profile, Slug},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    listener::Listener,
-    rooms::{People, Rooms},
-    shared::{Audience, Own, Shared},
-    visitor::Visitor,
+    caller::BoardCaller,
+    event_stream::EventStream,
+    presence::{ChannelStates, People},
+    shared::{Audience, PersonStreamSlot, StreamState},
 };
 use crate::edge::{
     address::Client,
-    stream::{Bounds, Streams},
+    stream::{StreamLimits, Streams},
 };
 
 /// The board's streams.
 pub(crate) struct Hub {
-    shared: Arc<Shared>,
+    shared: Arc<StreamState>,
     streams: Streams,
 }
 
@@ -38,28 +38,29 @@ impl Hub {
         connections_max: usize,
         end: CancellationToken,
     ) -> Self {
-        let streams = Streams::new("board", Bounds::half_of(connections_max), end);
-        let rooms = Rooms::new(clock);
-        Self { shared: Arc::new(Shared::new(board, accounts, rooms)), streams }
+        let streams = Streams::new("board", StreamLimits::half_of(connections_max), end);
+        let rooms = ChannelStates::new(clock);
+        Self { shared: Arc::new(StreamState::new(board, accounts, rooms)), streams }
     }
 
     /// Returns a stream of an existing channel: from the cursor `from`, or of new events only.
-    pub(crate) async fn answer(
+    pub(crate) async fn open_stream(
         &self,
-        visitor: &Visitor,
+        visitor: &BoardCaller,
         channel: Slug,
         from: Option<Cursor>,
         client: Client,
         audience: Audience,
     ) -> Result<Response> {
-        let place = self.streams.place(client)?;
-        let own = Own::take(&self.shared, visitor.actor.id())?;
+        let place = self.streams.acquire(client)?;
+        let own = PersonStreamSlot::acquire(&self.shared, visitor.actor.id())?;
         let is_new = from.is_none();
         let cursor = match from {
             Some(cursor) => cursor,
-            None => self.shared.board.events(channel.clone(), Reach::Tail, 1).await?.cursor,
+            None => self.shared.board.events(channel.clone(), EventRange::Tail, 1).await?.cursor,
         };
-        let listener = Listener::new(&self.shared, visitor, channel, cursor, own, is_new, audience);
+        let listener =
+            EventStream::new(&self.shared, visitor, channel, cursor, own, is_new, audience);
         // A ban may have been set before the stream subscribed to bans.
         self.shared.board.admit(&visitor.actor.profile).await?;
         let told = stream::unfold(listener, |mut listener| async move {
@@ -69,13 +70,13 @@ impl Hub {
     }
 
     /// Returns the members in a channel.
-    pub(crate) fn here(&self, channel: &Slug) -> Arc<People> {
-        self.shared.rooms.here(channel)
+    pub(crate) fn people(&self, channel: &Slug) -> Arc<People> {
+        self.shared.rooms.people(channel)
     }
 
     /// Records that a member without a stream is active in an existing channel.
-    pub(crate) fn seen(&self, channel: &Slug, profile: &Profile) {
-        self.shared.rooms.come(channel, profile, Presence::seen);
+    pub(crate) fn record_activity(&self, channel: &Slug, profile: &Profile) {
+        self.shared.rooms.record_presence(channel, profile, Presence::record_activity);
     }
 }
 

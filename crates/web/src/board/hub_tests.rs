@@ -14,17 +14,17 @@ use lodge_domain::{
     Clock, Error, OsRandom, SystemClock, Tasks,
     accounts::{AccountId, Backend, Call, Reply, Username},
     board::{
-        Actor, Amended, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel,
-        ChannelChange, Channels, ClientId, Event, EventId, EventLog, EventsPage, Known, Message,
-        MessagePictures, MessageSearch, MessagesPage, MessagesQuery, NewMessage, News, Origin,
-        PRESENCE_TTL, PersonId, Posted, ReadNote, ReadPositions, Report, Reports, Stamp, Unread,
-        Version, Visibility, What, Wish,
+        Action, Actor, Applied, BOT_PREFIX, BoardEvent, BoardEventContent, BoardLog, BoardMembers,
+        BoardStores, Body, Channel, ChannelChange, Channels, ClientId, EventId, EventLog,
+        EventsPage, KnownMember, MemberUpdate, Message, MessagePictures, MessageSearch,
+        MessagesPage, MessagesQuery, NewMessage, Origin, PRESENCE_TTL, PersonId, Posted,
+        ReadPosition, ReadPositions, Report, Reports, Stamp, Unread, Version, Visibility,
     },
     clock::ManualClock,
     keys::{ApiKey, KeyId, KeyStore, Keys},
     pictures::{
-        Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize, PictureStore, Pictured,
-        Shape,
+        Picture, PictureDecoder, PictureId, PictureKeeper, PictureOwners, PictureSize,
+        PictureStore, Shape,
     },
 };
 use parking_lot::Mutex;
@@ -32,10 +32,10 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::board::{
-    feed::{Told, WAITING_MAX},
+    caller::Credential,
+    feed::{BROADCAST_CAPACITY, SharedEvent},
     searches::Searches,
-    shared::PER_PERSON_MAX,
-    visitor::Credential,
+    shared::STREAMS_PER_PERSON_MAX,
 };
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// A log of one origin, with bots of which only number 13 can be revoked.
 #[derive(Default)]
 struct Memory {
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Vec<BoardEvent>>,
     has_revoked: Mutex<bool>,
 }
 
@@ -53,12 +53,12 @@ fn unused<T>() -> Result<T> {
 
 #[async_trait]
 impl EventLog for Memory {
-    async fn events(&self, _: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+    async fn events(&self, _: Slug, reach: EventRange, limit: usize) -> Result<EventsPage> {
         let events = self.events.lock();
         let had = match reach {
-            Reach::After(had) => had,
-            Reach::Before(_) => return unused(),
-            Reach::Tail => {
+            EventRange::After(had) => had,
+            EventRange::Before(_) => return unused(),
+            EventRange::Tail => {
                 let mut all = Cursor::default();
                 events.iter().for_each(|event| all.take(event.id));
                 return Ok(EventsPage { cursor: all, ..EventsPage::default() });
@@ -77,25 +77,29 @@ impl BoardLog for Memory {
         let id = EventId { origin: Origin::new(7).unwrap(), seq: events.len() as u64 + 1 };
         let at = Stamp::after(events.last().map(|event| event.at), now);
         let visibility = Visibility::Shown;
-        let what =
-            What::Message { body: Some(new.body), reply_to: None, picture: None, visibility };
-        let event = Event { id, at, by: by.profile, what };
+        let what = BoardEventContent::Message {
+            body: Some(new.body),
+            reply_to: None,
+            picture: None,
+            visibility,
+        };
+        let event = BoardEvent { id, at, by: by.profile, content: what };
         events.push(event.clone());
         Ok(Posted::New(event))
     }
 
-    async fn foresee(&self, _: NewMessage, _: Actor, _: Timestamp) -> Result<Option<Event>> {
+    async fn dry_run(&self, _: NewMessage, _: Actor, _: Timestamp) -> Result<Option<BoardEvent>> {
         unused()
     }
 
-    async fn amend(
+    async fn apply(
         &self,
         _: Slug,
         _: EventId,
-        _: Wish,
+        _: Action,
         _: Actor,
         _: Timestamp,
-    ) -> Result<Option<Amended>> {
+    ) -> Result<Option<Applied>> {
         unused()
     }
 
@@ -140,24 +144,24 @@ impl Channels for Memory {
 }
 
 #[async_trait]
-impl BoardPeople for Memory {
-    async fn note(&self, _: Profile) -> Result<bool> {
+impl BoardMembers for Memory {
+    async fn save_profile(&self, _: Profile) -> Result<bool> {
         Ok(true)
     }
 
-    async fn find(&self, _: PersonId) -> Result<Option<Known>> {
+    async fn find(&self, _: PersonId) -> Result<Option<KnownMember>> {
         unused()
     }
 
-    async fn named(&self, _: Username) -> Result<Option<Known>> {
+    async fn find_by_username(&self, _: Username) -> Result<Option<KnownMember>> {
         unused()
     }
 
-    async fn ban(&self, _: PersonId, _: Option<Timestamp>) -> Result<Option<Known>> {
+    async fn ban(&self, _: PersonId, _: Option<Timestamp>) -> Result<Option<KnownMember>> {
         unused()
     }
 
-    async fn banned(&self) -> Result<Vec<Known>> {
+    async fn banned(&self) -> Result<Vec<KnownMember>> {
         unused()
     }
 
@@ -172,15 +176,15 @@ impl BoardPeople for Memory {
 
 #[async_trait]
 impl ReadPositions for Memory {
-    fn note(&self, _: ReadNote) -> Result<()> {
+    fn record(&self, _: ReadPosition) -> Result<()> {
         unused()
     }
 
-    async fn store(&self) -> Result<()> {
+    async fn flush(&self) -> Result<()> {
         unused()
     }
 
-    async fn read_so_far(&self, _: PersonId, _: Slug) -> Result<Option<Cursor>> {
+    async fn read_cursor(&self, _: PersonId, _: Slug) -> Result<Option<Cursor>> {
         unused()
     }
 
@@ -237,8 +241,8 @@ impl KeyStore for Memory {
 }
 
 #[async_trait]
-impl Pictured for Memory {
-    async fn pictured(&self, _: Vec<PictureId>) -> Result<Vec<PictureId>> {
+impl PictureOwners for Memory {
+    async fn assigned(&self, _: Vec<PictureId>) -> Result<Vec<PictureId>> {
         unused()
     }
 }
@@ -323,7 +327,7 @@ fn scene_at(clock: Arc<dyn Clock>) -> (Arc<Memory>, Hub) {
     (memory, Hub::new(Arc::new(board), accounts, clock, 100, CancellationToken::new()))
 }
 
-impl Listener {
+impl EventStream {
     fn waiting_bytes(&self) -> usize {
         self.waiting.iter().map(Bytes::len).sum()
     }
@@ -347,21 +351,22 @@ impl Hub {
         self.shared.board.post(&Actor::of_bot(&bot(KeyId(1))), new).await.unwrap();
     }
 
-    fn listen(&self, id: i64) -> Listener {
+    fn listen(&self, id: i64) -> EventStream {
         self.listen_as(id, Audience::Programs)
     }
 
-    fn listen_as(&self, id: i64, audience: Audience) -> Listener {
+    fn listen_as(&self, id: i64, audience: Audience) -> EventStream {
         let id = KeyId(id);
-        let visitor = Visitor { actor: Actor::of_bot(&bot(id)), credential: Credential::Bot(id) };
-        let own = Own::take(&self.shared, PersonId::Bot(id)).unwrap();
+        let visitor =
+            BoardCaller { actor: Actor::of_bot(&bot(id)), credential: Credential::Bot(id) };
+        let own = PersonStreamSlot::acquire(&self.shared, PersonId::Bot(id)).unwrap();
         let (lobby, none) = (Slug::lobby(), Cursor::default());
-        Listener::new(&self.shared, &visitor, lobby, none, own, false, audience)
+        EventStream::new(&self.shared, &visitor, lobby, none, own, false, audience)
     }
 }
 
 /// Returns the text of the next `count` events with an id.
-async fn events(listener: &mut Listener, count: u64) -> String {
+async fn events(listener: &mut EventStream, count: u64) -> String {
     let mut text = String::new();
     let mut read = 0;
     while read < count {
@@ -378,7 +383,7 @@ async fn events(listener: &mut Listener, count: u64) -> String {
 }
 
 /// Returns the next event named `name`.
-async fn word(listener: &mut Listener, name: &str) -> String {
+async fn word(listener: &mut EventStream, name: &str) -> String {
     loop {
         let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
         let next = String::from_utf8(next.to_vec()).unwrap();
@@ -399,7 +404,7 @@ async fn a_lagging_stream_reads_from_the_store_and_misses_nothing() {
     hub.write(1).await;
     events(&mut slow, 1).await;
     events(&mut quick, 1).await;
-    let count = WAITING_MAX * 2;
+    let count = BROADCAST_CAPACITY * 2;
     hub.write(count).await;
     let all: Vec<_> = (2..).take(count).map(|seq| format!("7:{seq}")).collect();
     assert_eq!(ids(&events(&mut quick, count as u64).await), all);
@@ -419,7 +424,7 @@ async fn all_streams_of_a_channel_share_one_task() {
     let second = hub.listen(2);
     assert!(feed().ptr_eq(&of_first), "the second shares the task of the first");
     drop(first);
-    assert!(of_first.upgrade().is_some_and(|feed| feed.is_followed()));
+    assert!(of_first.upgrade().is_some_and(|feed| feed.is_running()));
     drop(second);
     assert!(of_first.upgrade().is_none());
     let mut third = hub.listen(3);
@@ -432,7 +437,7 @@ async fn all_streams_of_a_channel_share_one_task() {
 async fn a_banned_or_revoked_member_leaves_at_once_for_all_readers() {
     let (memory, hub) = scene();
     let (mut banned, mut revoked, mut other) = (hub.listen(1), hub.listen(13), hub.listen(3));
-    hub.shared.hear(&Slug::lobby(), News::Banned(PersonId::Bot(KeyId(1))));
+    hub.shared.apply_news(&Slug::lobby(), MemberUpdate::Banned(PersonId::Bot(KeyId(1))));
     assert!(word(&mut banned, "end").await.contains("banned"));
     assert!(banned.next().await.is_none());
     *memory.has_revoked.lock() = true;
@@ -440,19 +445,20 @@ async fn a_banned_or_revoked_member_leaves_at_once_for_all_readers() {
     drop((banned, revoked));
     let left = word(&mut other, "leave").await;
     assert!(left.contains("bot1\"") && left.contains("bot13"), "one announcement for both: {left}");
-    assert_eq!(hub.here(&Slug::lobby()).list.len(), 1);
+    assert_eq!(hub.people(&Slug::lobby()).list.len(), 1);
 }
 
 #[tokio::test]
 async fn streams_per_account_are_limited_and_an_ended_one_frees_its_slot() {
     let (_, hub) = scene();
-    let mut streams: Vec<_> = (0..PER_PERSON_MAX).map(|_| hub.listen(1)).collect();
-    let refused = Own::take(&hub.shared, PersonId::Bot(KeyId(1))).map(drop).unwrap_err();
+    let mut streams: Vec<_> = (0..STREAMS_PER_PERSON_MAX).map(|_| hub.listen(1)).collect();
+    let refused =
+        PersonStreamSlot::acquire(&hub.shared, PersonId::Bot(KeyId(1))).map(drop).unwrap_err();
     assert!(matches!(refused, Error::TooMany { .. }), "{refused}");
     let _other = hub.listen(2);
     streams.pop();
     drop(hub.listen(1));
-    assert_eq!(hub.here(&Slug::lobby()).list.len(), 2);
+    assert_eq!(hub.people(&Slug::lobby()).list.len(), 2);
     drop(streams);
     assert_eq!(hub.shared.people_listening(), 1, "an account without streams has no entry");
 }
@@ -518,8 +524,8 @@ async fn pages_get_html_that_is_rendered_once_for_all() {
     assert!(told.contains("\"body\":\"hello\"") && !told.contains("html"), "{told}");
 
     let (board, lobby) = (&hub.shared.board, Slug::lobby());
-    let page = board.events(lobby.clone(), Reach::After(Cursor::default()), 1).await.unwrap();
-    let told = Told::new(page.events[0].clone(), page.cursor.clone());
+    let page = board.events(lobby.clone(), EventRange::After(Cursor::default()), 1).await.unwrap();
+    let told = SharedEvent::new(page.events[0].clone(), page.cursor.clone());
     let mut frames = Vec::new();
     for _ in 0..2 {
         frames.push(told.page_frames(board, &lobby, &page.cursor).await.unwrap().0);
@@ -550,11 +556,11 @@ async fn a_deleted_account_is_gone_for_all_streams() {
     let (_, hub) = scene();
     let mut listener = hub.listen(1);
     let _other = hub.listen(2);
-    assert_eq!(hub.here(&Slug::lobby()).list.len(), 2);
+    assert_eq!(hub.people(&Slug::lobby()).list.len(), 2);
     let profile = Profile::of_bot(&bot(KeyId(2)));
-    hub.shared.hear(&Slug::lobby(), News::Gone(profile.clone()));
+    hub.shared.apply_news(&Slug::lobby(), MemberUpdate::Deleted(profile.clone()));
     assert!(word(&mut listener, "gone").await.contains("\"username\":\"bot2\""));
-    assert!(!hub.here(&Slug::lobby()).list.contains(&profile));
+    assert!(!hub.people(&Slug::lobby()).list.contains(&profile));
 }
 
 #[tokio::test]

@@ -3,25 +3,25 @@
 use axum::{Json, body::Body as RequestBody, extract::State, response::IntoResponse};
 use http::StatusCode;
 use lodge_domain::{
-    board::{Actor, Body, MessagesQuery, PAGE_MAX, Posted, Reaction, Visibility, Wish},
+    board::{Action, Actor, Body, MessagesQuery, PAGE_MAX, Posted, Reaction, Visibility},
     pictures::Shape,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    app::{BoardApp, message_id, message_named, slug},
+    app::{BoardApp, message_id, message_id_of_field, slug},
     dto::{EventJson, MessageJson},
-    extract::{By, Place, Sender},
-    letter::{Letter, Sent, posted},
-    pages::me::reader,
+    extract::{CallingActor, MessagePath, RateLimitedActor},
+    pages::signed_in::require_caller,
+    submission::{Submission, SubmittedBody, store_message},
 };
 use crate::{
-    answers::private,
     error::HttpResult,
     json::{self, JsonBody},
     pictures,
-    request::{Asked, Parameters, Segment, limit},
+    request::{PathParam, QueryParams, RequestContext, limit},
+    responses::private,
 };
 
 /// The default `limit`.
@@ -83,25 +83,25 @@ pub(super) struct EditMessage {
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn post(
     State(app): State<BoardApp>,
-    Segment(channel): Segment,
-    asked: Asked,
-    By(by): By,
+    PathParam(channel): PathParam,
+    asked: RequestContext,
+    CallingActor(by): CallingActor,
     body: RequestBody,
 ) -> HttpResult {
-    let mut letter = match Sent::read(&app, &asked, body).await? {
-        Sent::Form(letter) => letter,
-        Sent::Text(body) => {
+    let mut letter = match SubmittedBody::read(&app, &asked, body).await? {
+        SubmittedBody::Form(letter) => letter,
+        SubmittedBody::Text(body) => {
             let PostMessage { client_id, body, reply_to } =
                 json::body_of(&asked.headers, &body.bytes)?;
             let reply_to = reply_to.unwrap_or_default();
-            Letter { client_id, body, reply_to, ..Letter::default() }
+            Submission { client_id, body, reply_to, ..Submission::default() }
         }
     };
     let new = letter.message(slug(&channel)?)?;
-    let posted = posted(&app, &by, new, letter.picture.take()).await?;
+    let posted = store_message(&app, &by, new, letter.picture.take()).await?;
     let status = match posted {
         Posted::New(_) => StatusCode::CREATED,
-        Posted::Before(_) => StatusCode::OK,
+        Posted::Repeated(_) => StatusCode::OK,
     };
     Ok(private((status, Json(EventJson::from(posted.event())))))
 }
@@ -134,15 +134,15 @@ pub(super) struct MessagesJson {
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn list(
     State(app): State<BoardApp>,
-    Segment(channel): Segment,
-    Parameters(query): Parameters<ListQuery>,
-    By(by): By,
+    PathParam(channel): PathParam,
+    QueryParams(query): QueryParams<ListQuery>,
+    CallingActor(by): CallingActor,
 ) -> HttpResult {
     let before = query.before.filter(|before| !before.is_empty());
-    let before = before.map(|id| message_named("before", &id)).transpose()?;
+    let before = before.map(|id| message_id_of_field("before", &id)).transpose()?;
     let limit = limit("limit", query.limit, PAGE_DEFAULT, PAGE_MAX)?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
-    app.hub.seen(&channel, &by.profile);
+    app.hub.record_activity(&channel, &by.profile);
     let query = MessagesQuery { channel, before, limit, reader: by.id() };
     let page = app.board.messages(query).await?;
     Ok(private(Json(MessagesJson {
@@ -158,8 +158,8 @@ pub(super) async fn list(
     responses((status = 200, body = MessageJson), (status = 404, description = "No such message")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn get(
     State(app): State<BoardApp>,
-    By(by): By,
-    Place(channel, id): Place,
+    CallingActor(by): CallingActor,
+    MessagePath(channel, id): MessagePath,
 ) -> HttpResult {
     let (message, history) = app.board.message(&by, &channel, id).await?;
     let history = if message.visibility == Visibility::Shown { history } else { Vec::new() };
@@ -175,11 +175,11 @@ pub(super) async fn get(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn edit(
     State(app): State<BoardApp>,
-    Sender(by): Sender,
-    place: Place,
+    RateLimitedActor(by): RateLimitedActor,
+    place: MessagePath,
     JsonBody(EditMessage { body }): JsonBody<EditMessage>,
 ) -> HttpResult {
-    amend(&app, &by, place, Wish::Edit(Body::parse(&body)?)).await
+    apply_action(&app, &by, place, Action::Edit(Body::parse(&body)?)).await
 }
 
 /// Delete the caller's own message and its text.
@@ -187,8 +187,12 @@ pub(super) async fn edit(
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "No change: already deleted"), (status = 403, description = "Another account wrote the message"), (status = 404, description = "No such message")),
     security(("session" = []), ("bot" = [])))]
-pub(super) async fn delete(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
-    amend(&app, &by, place, Wish::Delete).await
+pub(super) async fn delete(
+    State(app): State<BoardApp>,
+    CallingActor(by): CallingActor,
+    place: MessagePath,
+) -> HttpResult {
+    apply_action(&app, &by, place, Action::Delete).await
 }
 
 /// Add a reaction to a message, one of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
@@ -199,10 +203,10 @@ pub(super) async fn delete(State(app): State<BoardApp>, By(by): By, place: Place
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn react(
     State(app): State<BoardApp>,
-    Sender(by): Sender,
-    Segment(path): Segment<(String, String, String)>,
+    RateLimitedActor(by): RateLimitedActor,
+    PathParam(path): PathParam<(String, String, String)>,
 ) -> HttpResult {
-    reacted(&app, &by, path, false).await
+    apply_reaction(&app, &by, path, false).await
 }
 
 /// Remove the caller's reaction.
@@ -213,20 +217,20 @@ pub(super) async fn react(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn unreact(
     State(app): State<BoardApp>,
-    Sender(by): Sender,
-    Segment(path): Segment<(String, String, String)>,
+    RateLimitedActor(by): RateLimitedActor,
+    PathParam(path): PathParam<(String, String, String)>,
 ) -> HttpResult {
-    reacted(&app, &by, path, true).await
+    apply_reaction(&app, &by, path, true).await
 }
 
-async fn reacted(
+async fn apply_reaction(
     app: &BoardApp,
     by: &Actor,
     (channel, id, reaction): (String, String, String),
     is_removed: bool,
 ) -> HttpResult {
-    let wish = Wish::React { reaction: Reaction::parse(&reaction)?, is_removed };
-    amend(app, by, Place(slug(&channel)?, message_id(&id)?), wish).await
+    let action = Action::React { reaction: Reaction::parse(&reaction)?, is_removed };
+    apply_action(app, by, MessagePath(slug(&channel)?, message_id(&id)?), action).await
 }
 
 /// Why a message is reported.
@@ -245,8 +249,8 @@ pub(super) struct ReportMessage {
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn report(
     State(app): State<BoardApp>,
-    Sender(by): Sender,
-    Place(channel, id): Place,
+    RateLimitedActor(by): RateLimitedActor,
+    MessagePath(channel, id): MessagePath,
     JsonBody(ReportMessage { reason }): JsonBody<ReportMessage>,
 ) -> HttpResult {
     app.board.report(&by, &channel, id, &reason).await?;
@@ -254,7 +258,7 @@ pub(super) async fn report(
 }
 
 /// Browsers revalidate a picture on each use: the message may be hidden or deleted, or the reader banned or signed out.
-const ASKED_AGAIN: &str = "private, no-cache";
+const REVALIDATE: &str = "private, no-cache";
 
 /// Get the picture of a message, in one of two sizes. The content of a path never changes.
 #[utoipa::path(get, path = "/board/-/pictures/{id}/{size}", operation_id = "message_picture", tag = "board",
@@ -263,27 +267,27 @@ const ASKED_AGAIN: &str = "private, no-cache";
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn picture(
     State(app): State<BoardApp>,
-    Segment((id, size)): Segment<(String, String)>,
-    asked: Asked,
+    PathParam((id, size)): PathParam<(String, String)>,
+    asked: RequestContext,
 ) -> HttpResult {
     // A proxy's own credentials in `Authorization` are no token.
     let by = match asked.bearer().filter(|token| !token.is_empty()) {
-        Some(_) => app.visitor(&asked).await?.actor,
-        None => reader(&app, &asked).await?.actor,
+        Some(_) => app.authenticate(&asked).await?.actor,
+        None => require_caller(&app, &asked).await?.actor,
     };
     let (id, size) = pictures::named(&id, Shape::Whole, &size)?;
     let bytes = app.board.picture(&by, id, size).await?;
-    pictures::answer(id, size, bytes, ASKED_AGAIN, &asked.headers)
+    pictures::answer(id, size, bytes, REVALIDATE, &asked.headers)
 }
 
 /// Applies an action to a message; 204 without an event if nothing changed.
-pub(super) async fn amend(
+pub(super) async fn apply_action(
     app: &BoardApp,
     by: &Actor,
-    Place(channel, id): Place,
-    wish: Wish,
+    MessagePath(channel, id): MessagePath,
+    action: Action,
 ) -> HttpResult {
-    Ok(match app.board.amend(by, &channel, id, wish).await? {
+    Ok(match app.board.apply(by, &channel, id, action).await? {
         Some(event) => private(Json(EventJson::from(&event))),
         None => StatusCode::NO_CONTENT.into_response(),
     })

@@ -2,27 +2,27 @@
 
 mod api;
 mod app;
+mod caller;
 mod dto;
+mod event_stream;
 mod events;
 mod extract;
 mod feed;
 mod follow;
 pub(crate) mod hooks_api;
 mod hub;
-mod kept;
-mod letter;
-mod listener;
 mod messages;
+mod page_event;
 mod pages;
+mod personal_data;
+mod presence;
 mod reader;
-mod rooms;
 #[cfg(test)]
 mod samples;
 mod searches;
 mod shared;
-mod shown;
 mod staff;
-mod visitor;
+mod submission;
 
 use utoipa_axum::routes;
 

@@ -5,13 +5,13 @@ mod channel;
 mod channels;
 mod hidden;
 mod live;
-pub(super) mod me;
 pub(super) mod message;
-mod one;
+mod message_page;
 mod reports;
 #[cfg(test)]
 mod samples;
 mod search;
+pub(super) mod signed_in;
 mod words;
 
 use http::Method;
@@ -29,8 +29,8 @@ pub(super) fn routes() -> Routes<BoardApp> {
         .on(Method::GET, "/board/{channel}/live", live::stream)
         .on(Method::GET, "/board/{channel}/since", live::since)
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/{channel}/read", live::note_read)
-        .on(Method::GET, ONE, one::show)
-        .on_within(BODY_BYTES_MAX, Method::POST, ONE, one::change)
+        .on(Method::GET, ONE, message_page::show)
+        .on_within(BODY_BYTES_MAX, Method::POST, ONE, message_page::change)
         .on(Method::GET, "/board/{channel}/search", search::show)
         .on(Method::GET, "/board/-/unread", live::unread)
         .on(Method::GET, "/board/-/channels", channels::show)

@@ -1,17 +1,17 @@
 //! The cursor of one stream. It decides which events the stream sends next: every event once, in seq order per
 //! origin, however pages of the store and broadcast events interleave.
 
-use lodge_domain::board::{Cursor, Event, EventId, EventsPage};
+use lodge_domain::board::{BoardEvent, Cursor, EventId, EventsPage};
 
 /// The result of receiving a broadcast event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Received {
     /// The next event of its origin: the cursor is past it now, and it is to be sent.
     Next,
     /// A duplicate: the cursor was past it already.
-    Known,
+    Duplicate,
     /// A gap: an earlier event of its origin is missing. The reader goes back to the store, which has both.
-    TooEarly,
+    Gap,
 }
 
 /// A reader with a cursor. It reads pages of the store until it has caught up, then receives broadcast events until it
@@ -39,26 +39,26 @@ impl Reader {
     }
 
     /// Makes the reader read the store again, after events may have been missed.
-    pub(super) fn look_again(&mut self) {
+    pub(super) fn mark_behind(&mut self) {
         self.is_live = false;
     }
 
     /// Receives a broadcast event.
-    pub(super) fn hear(&mut self, id: EventId) -> Heard {
+    pub(super) fn receive(&mut self, id: EventId) -> Received {
         let had = self.cursor.seq(id.origin);
         if id.seq <= had {
-            return Heard::Known;
+            return Received::Duplicate;
         }
         if id.seq > had + 1 {
             self.is_live = false;
-            return Heard::TooEarly;
+            return Received::Gap;
         }
         self.cursor.take(id);
-        Heard::Next
+        Received::Next
     }
 
     /// Takes the page after the cursor; returns its new events, each with the cursor after it.
-    pub(super) fn read(&mut self, page: EventsPage) -> Vec<(Event, Cursor)> {
+    pub(super) fn read(&mut self, page: EventsPage) -> Vec<(BoardEvent, Cursor)> {
         let EventsPage { events, start, cursor, more } = page;
         self.is_live = !more;
         let mut had = start;
@@ -79,7 +79,7 @@ impl Reader {
 mod tests {
     use std::collections::{BTreeMap, VecDeque};
 
-    use lodge_domain::board::{Origin, Stamp, What};
+    use lodge_domain::board::{BoardEventContent, Origin, Stamp};
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
@@ -92,14 +92,14 @@ mod tests {
     /// The capacity of a stream's queue of broadcast events; past it events are lost.
     const WAITING_MAX: usize = 4;
 
-    fn event(id: EventId, at: i64) -> Event {
-        let (by, what) = (member(1, "", ""), What::Delete { target: id });
-        Event { id, at: Stamp::stored(at), by, what }
+    fn event(id: EventId, at: i64) -> BoardEvent {
+        let (by, what) = (member(1, "", ""), BoardEventContent::Delete { target: id });
+        BoardEvent { id, at: Stamp::stored(at), by, content: what }
     }
 
     /// The stored events. Each origin grows independently, as with several writing nodes.
     #[derive(Default)]
-    struct Store(BTreeMap<u32, Vec<Event>>);
+    struct Store(BTreeMap<u32, Vec<BoardEvent>>);
 
     impl Store {
         fn write(&mut self, origin: u32, at: i64) {
@@ -115,7 +115,7 @@ mod tests {
         }
 
         fn after(&self, had: &Cursor, limit: usize) -> EventsPage {
-            let first = |of_origin: &Vec<Event>| {
+            let first = |of_origin: &Vec<BoardEvent>| {
                 let new = of_origin.iter().filter(|event| !had.has(event.id)).take(limit + 1);
                 new.cloned().collect::<Vec<_>>()
             };
@@ -153,11 +153,11 @@ mod tests {
                 return true;
             }
             if std::mem::take(&mut self.has_missed) {
-                self.reader.look_again();
+                self.reader.mark_behind();
                 return true;
             }
             let Some(id) = self.waiting.pop_front() else { return false };
-            if self.reader.hear(id) == Heard::Next {
+            if self.reader.receive(id) == Received::Next {
                 self.told.push(id);
             }
             true
@@ -261,11 +261,11 @@ mod tests {
             ..EventsPage::default()
         });
         assert!(reader.is_live());
-        let hear = |reader: &mut Reader, id: &str| reader.hear(id.parse().unwrap());
-        assert_eq!(hear(&mut reader, "7:3"), Heard::Known);
-        assert_eq!(hear(&mut reader, "7:4"), Heard::Next);
-        assert_eq!(hear(&mut reader, "9:1"), Heard::Next);
-        assert_eq!(hear(&mut reader, "7:6"), Heard::TooEarly);
+        let hear = |reader: &mut Reader, id: &str| reader.receive(id.parse().unwrap());
+        assert_eq!(hear(&mut reader, "7:3"), Received::Duplicate);
+        assert_eq!(hear(&mut reader, "7:4"), Received::Next);
+        assert_eq!(hear(&mut reader, "9:1"), Received::Next);
+        assert_eq!(hear(&mut reader, "7:6"), Received::Gap);
         assert_eq!((reader.is_live(), reader.cursor().to_string()), (false, "7:4,9:1".to_owned()));
     }
 }

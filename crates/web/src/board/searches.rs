@@ -7,10 +7,10 @@ use lodge_domain::{
     board::{Actor, Board, Message, PersonId, Slug},
 };
 
-use crate::edge::each::Each;
+use crate::edge::per_key::PerKeyLimit;
 
 /// The most searches of one account or bot that run or wait.
-const EACH_MAX: usize = 2;
+const SEARCHES_PER_PERSON_MAX: usize = 2;
 
 /// The `Retry-After` of a refused search.
 const RETRY: Duration = Duration::from_secs(1);
@@ -18,16 +18,16 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The search service with its limit.
 pub(crate) struct Searches {
     board: Arc<Board>,
-    under_way: Arc<Each<PersonId>>,
+    under_way: Arc<PerKeyLimit<PersonId>>,
 }
 
 impl Searches {
     /// Searches `board`.
     pub(super) fn new(board: Arc<Board>) -> Self {
-        Self { board, under_way: Each::new(EACH_MAX, RETRY) }
+        Self { board, under_way: PerKeyLimit::new(SEARCHES_PER_PERSON_MAX, RETRY) }
     }
 
-    /// Returns the messages with all words of `text`; [`lodge_domain::Error::TooMany`] past [`EACH_MAX`] searches.
+    /// Returns the messages with all words of `text`; [`lodge_domain::Error::TooMany`] past [`SEARCHES_PER_PERSON_MAX`] searches.
     pub(super) async fn search(
         &self,
         by: &Actor,

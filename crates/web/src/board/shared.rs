@@ -6,7 +6,7 @@ use bytes::Bytes;
 use lodge_domain::{
     Error, Result,
     accounts::AccountsClient,
-    board::{Board, News, PersonId, Presence, Profile, Slug},
+    board::{Board, MemberUpdate, PersonId, Presence, Profile, Slug},
 };
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
@@ -15,19 +15,19 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use super::{
     feed::{Feed, Frame},
     follow::follow,
-    rooms::Rooms,
+    presence::ChannelStates,
 };
 use crate::edge::stream::FULL_RETRY;
 
 /// The most streams that one account or bot may have open.
-pub(super) const PER_PERSON_MAX: usize = 20;
+pub(super) const STREAMS_PER_PERSON_MAX: usize = 20;
 
 /// The shared state of all streams.
-pub(super) struct Shared {
+pub(super) struct StreamState {
     pub(super) board: Arc<Board>,
     pub(super) accounts: AccountsClient,
-    pub(super) rooms: Rooms,
-    listeners: Mutex<HashMap<PersonId, Streaming>>,
+    pub(super) rooms: ChannelStates,
+    listeners: Mutex<HashMap<PersonId, OpenStreams>>,
 }
 
 /// The kind of client of a stream.
@@ -41,14 +41,14 @@ pub(crate) enum Audience {
 
 /// The streams of one account or bot.
 #[derive(Default)]
-struct Streaming {
+struct OpenStreams {
     count: usize,
     banned: CancellationToken,
 }
 
-impl Shared {
+impl StreamState {
     /// Starts without streams.
-    pub(super) fn new(board: Arc<Board>, accounts: AccountsClient, rooms: Rooms) -> Self {
+    pub(super) fn new(board: Arc<Board>, accounts: AccountsClient, rooms: ChannelStates) -> Self {
         Self { board, accounts, rooms, listeners: Mutex::default() }
     }
 
@@ -57,18 +57,19 @@ impl Shared {
         self: &Arc<Self>,
         channel: &Slug,
         profile: &Profile,
-    ) -> (Stay, broadcast::Receiver<Frame>, Bytes) {
-        self.rooms.come(channel, profile, Presence::enter);
+    ) -> (PresenceGuard, broadcast::Receiver<Frame>, Bytes) {
+        self.rooms.record_presence(channel, profile, Presence::enter);
         let (feed, frames) = self.feed(channel);
         let (shared, person) = (Arc::clone(self), profile.person);
-        let stay = Stay { shared, channel: channel.clone(), person, feed, has_signed_out: false };
-        (stay, frames, self.rooms.here(channel).frame())
+        let stay =
+            PresenceGuard { shared, channel: channel.clone(), person, feed, has_signed_out: false };
+        (stay, frames, self.rooms.people(channel).frame())
     }
 
     fn feed(self: &Arc<Self>, channel: &Slug) -> (Arc<Feed>, broadcast::Receiver<Frame>) {
         self.rooms.feed(channel, |frames| {
             // Subscribe before the task starts, so that it misses no ban.
-            let news = self.board.news();
+            let news = self.board.member_updates();
             let following = follow(Arc::clone(self), channel.clone(), frames, news);
             AbortOnDropHandle::new(tokio::spawn(following))
         })
@@ -81,11 +82,11 @@ impl Shared {
     }
 
     /// Applies news about a member to a channel.
-    pub(super) fn hear(&self, channel: &Slug, news: News) {
+    pub(super) fn apply_news(&self, channel: &Slug, news: MemberUpdate) {
         match news {
-            News::Changed(profile) => self.rooms.rename(channel, profile),
-            News::Gone(profile) => self.rooms.gone(channel, profile),
-            News::Banned(person) => {
+            MemberUpdate::Changed(profile) => self.rooms.rename(channel, profile),
+            MemberUpdate::Deleted(profile) => self.rooms.remove_account(channel, profile),
+            MemberUpdate::Banned(person) => {
                 if let Some(streaming) = self.listeners.lock().get_mut(&person) {
                     // A new token, for streams after the ban is lifted.
                     mem::take(&mut streaming.banned).cancel();
@@ -96,8 +97,8 @@ impl Shared {
 }
 
 /// The presence of a member by a stream; dropping it leaves the channel.
-pub(super) struct Stay {
-    shared: Arc<Shared>,
+pub(super) struct PresenceGuard {
+    shared: Arc<StreamState>,
     channel: Slug,
     person: PersonId,
     pub(super) feed: Arc<Feed>,
@@ -105,26 +106,26 @@ pub(super) struct Stay {
     pub(super) has_signed_out: bool,
 }
 
-impl Drop for Stay {
+impl Drop for PresenceGuard {
     fn drop(&mut self) {
         self.shared.rooms.leave(&self.channel, self.person, self.has_signed_out);
     }
 }
 
-/// One of the [`PER_PERSON_MAX`] streams of an account or bot, released on drop.
-pub(super) struct Own {
-    shared: Arc<Shared>,
+/// One of the [`STREAMS_PER_PERSON_MAX`] streams of an account or bot, released on drop.
+pub(super) struct PersonStreamSlot {
+    shared: Arc<StreamState>,
     person: PersonId,
     /// Cancelled by a ban, for all streams of the account or bot.
     pub(super) banned: CancellationToken,
 }
 
-impl Own {
+impl PersonStreamSlot {
     /// Takes a slot; [`Error::TooMany`] if all are taken.
-    pub(super) fn take(shared: &Arc<Shared>, person: PersonId) -> Result<Self> {
+    pub(super) fn acquire(shared: &Arc<StreamState>, person: PersonId) -> Result<Self> {
         let mut listeners = shared.listeners.lock();
         let streaming = listeners.entry(person).or_default();
-        if streaming.count >= PER_PERSON_MAX {
+        if streaming.count >= STREAMS_PER_PERSON_MAX {
             return Err(Error::TooMany { retry_after: FULL_RETRY });
         }
         streaming.count += 1;
@@ -133,7 +134,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for PersonStreamSlot {
     fn drop(&mut self) {
         let mut listeners = self.shared.listeners.lock();
         if let Some(streaming) = listeners.get_mut(&self.person) {

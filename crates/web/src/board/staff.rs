@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error,
     accounts::Username,
-    board::{Actor, ChannelChange, Known, PAGE_MAX, Report, Slug, Topic, Wish},
+    board::{Action, Actor, ChannelChange, KnownMember, PAGE_MAX, Report, Slug, Topic},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 use super::{
     app::{BoardApp, slug},
     dto::{ChannelJson, EventJson, FoundJson, MessageJson, PersonJson},
-    extract::{By, Place},
-    messages::amend,
+    extract::{CallingActor, MessagePath},
+    messages::apply_action,
 };
-use crate::{answers::private, error::HttpResult, json::JsonBody, request::Segment};
+use crate::{error::HttpResult, json::JsonBody, request::PathParam, responses::private};
 
 /// A channel to create.
 #[derive(Deserialize, ToSchema)]
@@ -49,7 +49,7 @@ pub(super) struct EditChannel {
     security(("session" = [])))]
 pub(super) async fn create_channel(
     State(app): State<BoardApp>,
-    By(by): By,
+    CallingActor(by): CallingActor,
     JsonBody(CreateChannel { channel, topic }): JsonBody<CreateChannel>,
 ) -> HttpResult {
     let (slug, topic) = (Slug::parse(&channel)?, Topic::parse(&topic)?);
@@ -65,8 +65,8 @@ pub(super) async fn create_channel(
     security(("session" = [])))]
 pub(super) async fn edit_channel(
     State(app): State<BoardApp>,
-    Segment(channel): Segment,
-    By(by): By,
+    PathParam(channel): PathParam,
+    CallingActor(by): CallingActor,
     JsonBody(EditChannel { topic, slow_mode_s, archived }): JsonBody<EditChannel>,
 ) -> HttpResult {
     let topic = topic.map(|topic| Topic::parse(&topic)).transpose()?;
@@ -81,8 +81,12 @@ pub(super) async fn edit_channel(
     responses((status = 200, body = EventJson), (status = 204, description = "No change: already hidden"), (status = 403, description = "Only moderators and admins may do this"),
         (status = 404, description = "No such message"), (status = 410, description = "The message is deleted")),
     security(("session" = [])))]
-pub(super) async fn hide(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
-    amend(&app, &by, place, Wish::Hide(true)).await
+pub(super) async fn hide(
+    State(app): State<BoardApp>,
+    CallingActor(by): CallingActor,
+    place: MessagePath,
+) -> HttpResult {
+    apply_action(&app, &by, place, Action::Hide(true)).await
 }
 
 /// Show a hidden message again.
@@ -91,8 +95,12 @@ pub(super) async fn hide(State(app): State<BoardApp>, By(by): By, place: Place) 
     responses((status = 200, body = EventJson), (status = 204, description = "No change: not hidden"), (status = 403, description = "Only moderators and admins may do this"),
         (status = 404, description = "No such message"), (status = 410, description = "The message is deleted")),
     security(("session" = [])))]
-pub(super) async fn show(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
-    amend(&app, &by, place, Wish::Hide(false)).await
+pub(super) async fn show(
+    State(app): State<BoardApp>,
+    CallingActor(by): CallingActor,
+    place: MessagePath,
+) -> HttpResult {
+    apply_action(&app, &by, place, Action::Hide(false)).await
 }
 
 /// Open reports, oldest first.
@@ -137,8 +145,8 @@ pub(super) struct BanJson {
     banned_at: Option<Timestamp>,
 }
 
-impl From<Known> for BanJson {
-    fn from(known: Known) -> Self {
+impl From<KnownMember> for BanJson {
+    fn from(known: KnownMember) -> Self {
         Self { person: known.profile.into(), banned_at: known.banned_at }
     }
 }
@@ -146,7 +154,10 @@ impl From<Known> for BanJson {
 /// List open reports, oldest first, at most 500.
 #[utoipa::path(get, path = "/api/board/-/reports", operation_id = "reports", tag = "board",
     responses((status = 200, body = ReportsJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
-pub(super) async fn reports(State(app): State<BoardApp>, By(by): By) -> HttpResult {
+pub(super) async fn reports(
+    State(app): State<BoardApp>,
+    CallingActor(by): CallingActor,
+) -> HttpResult {
     let reports = app.board.reports(&by, PAGE_MAX).await?.into_iter();
     Ok(private(Json(ReportsJson { reports: reports.map(Into::into).collect() })))
 }
@@ -154,7 +165,10 @@ pub(super) async fn reports(State(app): State<BoardApp>, By(by): By) -> HttpResu
 /// List hidden messages with their text, newest first, at most 500.
 #[utoipa::path(get, path = "/api/board/-/hidden", operation_id = "hidden_messages", tag = "board",
     responses((status = 200, body = FoundJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
-pub(super) async fn hidden(State(app): State<BoardApp>, By(by): By) -> HttpResult {
+pub(super) async fn hidden(
+    State(app): State<BoardApp>,
+    CallingActor(by): CallingActor,
+) -> HttpResult {
     let hidden = app.board.hidden(&by, PAGE_MAX).await?.into_iter();
     Ok(private(Json(FoundJson { messages: hidden.map(Into::into).collect() })))
 }
@@ -165,8 +179,8 @@ pub(super) async fn hidden(State(app): State<BoardApp>, By(by): By) -> HttpResul
     security(("session" = [])))]
 pub(super) async fn settle(
     State(app): State<BoardApp>,
-    Segment(id): Segment,
-    By(by): By,
+    PathParam(id): PathParam,
+    CallingActor(by): CallingActor,
 ) -> HttpResult {
     by.check_staff()?;
     let id = id.parse().map_err(|_| Error::not_found("there is no such report"))?;
@@ -177,7 +191,10 @@ pub(super) async fn settle(
 /// List the banned accounts.
 #[utoipa::path(get, path = "/api/board/-/bans", operation_id = "bans", tag = "board",
     responses((status = 200, body = BansJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
-pub(super) async fn bans(State(app): State<BoardApp>, By(by): By) -> HttpResult {
+pub(super) async fn bans(
+    State(app): State<BoardApp>,
+    CallingActor(by): CallingActor,
+) -> HttpResult {
     let bans = app.board.bans(&by).await?.into_iter();
     Ok(private(Json(BansJson { bans: bans.map(Into::into).collect() })))
 }
@@ -188,8 +205,8 @@ pub(super) async fn bans(State(app): State<BoardApp>, By(by): By) -> HttpResult 
     security(("session" = [])))]
 pub(super) async fn ban(
     State(app): State<BoardApp>,
-    By(by): By,
-    Segment(username): Segment,
+    CallingActor(by): CallingActor,
+    PathParam(username): PathParam,
 ) -> HttpResult {
     banned(&app, &by, &username, true).await
 }
@@ -200,8 +217,8 @@ pub(super) async fn ban(
     security(("session" = [])))]
 pub(super) async fn unban(
     State(app): State<BoardApp>,
-    By(by): By,
-    Segment(username): Segment,
+    CallingActor(by): CallingActor,
+    PathParam(username): PathParam,
 ) -> HttpResult {
     banned(&app, &by, &username, false).await
 }

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use jiff::Timestamp;
-use lodge_domain::{Attempt, Error, Result};
+use lodge_domain::{Error, IdempotencyKey, Result};
 
 /// The request header (`draft-ietf-httpapi-idempotency-key-header`).
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -13,16 +13,16 @@ pub(crate) const REPLAYED: (HeaderName, HeaderValue) =
 
 /// Returns the idempotency key of a request, if any, bound to the caller, the method, the route, and the content of the
 /// request (`said`, path parameters included).
-pub(crate) fn attempt(
+pub(crate) fn bound_key(
     headers: &HeaderMap,
     caller: &str,
     method: &Method,
     route: &str,
     said: &[&[u8]],
     at: Timestamp,
-) -> Result<Option<Attempt>> {
+) -> Result<Option<IdempotencyKey>> {
     let Some(key) = key(headers)? else { return Ok(None) };
-    Attempt::new(&[caller, method.as_str(), route], key, &said.join(&0), at).map(Some)
+    IdempotencyKey::new(&[caller, method.as_str(), route], key, &said.join(&0), at).map(Some)
 }
 
 /// Returns the raw key, if any; the caller of this function checks length and characters.

@@ -24,13 +24,13 @@ use crate::error::Problem;
 const REMEMBERED_MAX: u64 = 100_000;
 
 /// A rate limit per key (GCRA). The burst is the share of one minute.
-pub(crate) struct Shares<K> {
+pub(crate) struct KeyedRateLimit<K> {
     quota: Quota,
     clock: DefaultClock,
     table: Cache<K, Arc<DefaultDirectRateLimiter>>,
 }
 
-impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
+impl<K: Hash + Eq + Send + Sync + 'static> KeyedRateLimit<K> {
     /// A limit of `per_minute`; `None` for 0, which is no limit.
     pub(crate) fn per_minute(per_minute: u32) -> Option<Self> {
         let quota = Quota::per_minute(NonZeroU32::new(per_minute)?);
@@ -68,7 +68,7 @@ impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
 }
 
 /// A rate limit per client address.
-pub(crate) type AddressLimit = Shares<IpAddr>;
+pub(crate) type AddressLimit = KeyedRateLimit<IpAddr>;
 
 impl AddressLimit {
     /// Takes one unit from the client's share; [`Error::TooMany`] says when to retry.
@@ -100,13 +100,13 @@ const AHEAD_MAX_S: u32 = 10;
 /// A rate limit for all clients together, with a burst of a tenth of a second. A batch is admitted whole as soon as one
 /// unit is free, and the next request waits until the share of the batch has passed. So neither batches nor single
 /// requests starve, as batches would in a limiter that admits no more than its saved burst.
-pub(crate) struct RateLimit {
+pub(crate) struct SharedRateLimit {
     per_second: NonZeroU32,
     /// The time at which all admitted units are paid for.
     free_at: Mutex<Option<Instant>>,
 }
 
-impl RateLimit {
+impl SharedRateLimit {
     /// A limit of `per_second`; `None` for 0, which is no limit.
     pub(crate) fn per_second(per_second: u32) -> Option<Self> {
         Some(Self { per_second: NonZeroU32::new(per_second)?, free_at: Mutex::default() })
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn all_clients_share_the_rate_with_a_burst_of_a_tenth_of_a_second() {
-        let limit = RateLimit::per_second(20).unwrap();
+        let limit = SharedRateLimit::per_second(20).unwrap();
         let begun = Instant::now();
         let taken_at = |ms| {
             let now = begun + Duration::from_millis(ms);
@@ -174,12 +174,12 @@ mod tests {
         assert_eq!((refused.status.as_u16(), refused.cause), (503, None));
         assert_eq!((1..=10_000).map(taken_at).sum::<usize>(), 10 * 20);
         assert_eq!(taken_at(60_000), 2, "no more is saved up");
-        assert!(RateLimit::per_second(0).is_none());
+        assert!(SharedRateLimit::per_second(0).is_none());
     }
 
     #[test]
     fn a_batch_is_admitted_whole_and_delays_the_next_requests() {
-        let limit = RateLimit::per_second(20).unwrap();
+        let limit = SharedRateLimit::per_second(20).unwrap();
         let begun = Instant::now();
         let take = |count, ms| limit.take_at(count, begun + Duration::from_millis(ms));
         take(100, 0).unwrap();

@@ -15,7 +15,7 @@ use tokio::{
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::lanes::Lanes;
+use super::threads::ConnectionThreads;
 
 /// The limits of connections.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ const TOO_MANY_CONNECTIONS: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// A handler of all requests.
-pub trait Answer: Clone + Send + Sync + 'static {
+pub trait ConnectionHandler: Clone + Send + Sync + 'static {
     /// Handles one request of `peer`.
     fn answer(
         &self,
@@ -74,9 +74,9 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// Serves connections until `stop`, then waits at most the grace time for running requests.
 pub async fn serve(
     listener: TcpListener,
-    site: impl Answer,
+    site: impl ConnectionHandler,
     limits: ConnectionLimits,
-    mut lanes: Lanes,
+    mut lanes: ConnectionThreads,
     stop: CancellationToken,
 ) {
     let places = Arc::new(Semaphore::new(limits.connections_max));
@@ -133,7 +133,7 @@ fn refuse(stream: &TcpStream) {
 async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
-    site: impl Answer,
+    site: impl ConnectionHandler,
     limits: ConnectionLimits,
     stop: CancellationToken,
 ) {
@@ -159,7 +159,7 @@ async fn connection(
 async fn http1_connection(
     stream: TcpStream,
     peer: SocketAddr,
-    site: impl Answer,
+    site: impl ConnectionHandler,
     limits: ConnectionLimits,
     stop: CancellationToken,
 ) -> hyper::Result<()> {

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     address::Client,
-    each::{Each, OneOf},
+    per_key::{PerKeyLimit, PerKeyPermit},
 };
 
 /// The heartbeat interval of an idle stream: less than the timeouts of proxies and of our pages.
@@ -48,7 +48,7 @@ const HEADERS: [(HeaderName, HeaderValue); 3] = [
 
 /// The limits of one kind of stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bounds {
+pub(crate) struct StreamLimits {
     /// Concurrent streams.
     pub(crate) places: usize,
     /// Concurrent streams of one client address.
@@ -64,7 +64,7 @@ const LARGE_SHARE: usize = 2;
 /// The minimum per address, for several users behind one address.
 const PER_ADDRESS_MIN: usize = 4;
 
-impl Bounds {
+impl StreamLimits {
     /// Limits that leave nine tenths of the connections for short requests, and nine tenths of the streams for other
     /// addresses.
     pub(crate) fn among(connections: usize) -> Self {
@@ -85,30 +85,30 @@ impl Bounds {
 /// The slots for streams of one kind.
 pub(crate) struct Streams {
     places: Arc<Semaphore>,
-    addresses: Arc<Each<IpAddr>>,
+    addresses: Arc<PerKeyLimit<IpAddr>>,
     end: CancellationToken,
     open: Gauge,
 }
 
 /// A slot for one stream.
-pub(crate) struct Place {
+pub(crate) struct StreamSlot {
     end: CancellationToken,
-    held: Held,
+    held: SlotGuard,
 }
 
 /// Returns the slot when it is dropped.
-struct Held {
+struct SlotGuard {
     _place: OwnedSemaphorePermit,
-    _share: Option<OneOf<IpAddr>>,
+    _share: Option<PerKeyPermit<IpAddr>>,
     open: Gauge,
 }
 
 impl Streams {
     /// Makes slots within `bounds`, with the metric label `kind`; all streams end when `end` is cancelled.
-    pub(crate) fn new(kind: &'static str, bounds: Bounds, end: CancellationToken) -> Self {
+    pub(crate) fn new(kind: &'static str, bounds: StreamLimits, end: CancellationToken) -> Self {
         let open = metrics::gauge!("lodge_http_streams", "kind" => kind);
         let places = Arc::new(Semaphore::new(bounds.places));
-        Self { places, addresses: Each::new(bounds.per_address, FULL_RETRY), end, open }
+        Self { places, addresses: PerKeyLimit::new(bounds.per_address, FULL_RETRY), end, open }
     }
 
     /// Takes a slot.
@@ -116,7 +116,7 @@ impl Streams {
     /// # Errors
     ///
     /// [`Error::TooMany`] if the client has used up its share, [`Error::Unavailable`] if no slot is free.
-    pub(crate) fn place(&self, client: Client) -> Result<Place> {
+    pub(crate) fn acquire(&self, client: Client) -> Result<StreamSlot> {
         // Local clients have no limit per address.
         let share = client.limited_by().map(|of| self.addresses.take(of)).transpose()?;
         let place =
@@ -125,22 +125,22 @@ impl Streams {
                 cause: "all slots for streams are taken".into(),
             })?;
         self.open.increment(1);
-        let held = Held { _place: place, _share: share, open: self.open.clone() };
-        Ok(Place { end: self.end.clone(), held })
+        let held = SlotGuard { _place: place, _share: share, open: self.open.clone() };
+        Ok(StreamSlot { end: self.end.clone(), held })
     }
 }
 
-impl Drop for Held {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         self.open.decrement(1);
     }
 }
 
-impl Place {
+impl StreamSlot {
     /// Responds with events in the format of [`event`].
     pub(crate) fn answer(self, events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
         let Self { end, held } = self;
-        let events = little_by_little(heard(events, SILENCE_MAX)).map(move |part| {
+        let events = little_by_little(with_heartbeats(events, SILENCE_MAX)).map(move |part| {
             // Keeps the slot until the stream ends.
             let _ = &held;
             part
@@ -221,7 +221,7 @@ fn little_by_little(
 }
 
 /// Adds a heartbeat after every `silence_max` without an event.
-fn heard(
+fn with_heartbeats(
     events: impl Stream<Item = Bytes> + Send + 'static,
     silence_max: Duration,
 ) -> impl Stream<Item = Bytes> + Send {
@@ -248,8 +248,8 @@ mod tests {
 
     use super::*;
     use crate::edge::{
-        lanes::Lanes,
-        server::{self, Answer, ConnectionLimits},
+        server::{self, ConnectionHandler, ConnectionLimits},
+        threads::ConnectionThreads,
     };
 
     const DEADLINE: Duration = Duration::from_secs(30);
@@ -263,9 +263,9 @@ mod tests {
         pause: Duration,
     }
 
-    impl Answer for Site {
+    impl ConnectionHandler for Site {
         async fn answer(&self, _: SocketAddr, _: Request<Incoming>) -> Response {
-            let Ok(place) = self.streams.place(Client::Local) else {
+            let Ok(place) = self.streams.acquire(Client::Local) else {
                 return "full".into_response();
             };
             let pause = self.pause;
@@ -281,8 +281,8 @@ mod tests {
         }
     }
 
-    fn bounds(places: usize) -> Bounds {
-        Bounds { places, per_address: places }
+    fn bounds(places: usize) -> StreamLimits {
+        StreamLimits { places, per_address: places }
     }
 
     fn site(places: usize, event: &str, pause: Duration) -> Site {
@@ -300,7 +300,8 @@ mod tests {
             write_timeout: Duration::from_millis(200),
             grace: 10 * DEADLINE,
         };
-        let serving = server::serve(listener, site.clone(), limits, Lanes::here(), stop.clone());
+        let serving =
+            server::serve(listener, site.clone(), limits, ConnectionThreads::here(), stop.clone());
         (address, stop, tokio::spawn(serving))
     }
 
@@ -357,11 +358,11 @@ mod tests {
         let (address, _stop, _serving) = serve(&site);
         let mut first = ask(address).await;
         read_until(&mut first, "data: {}\n\n").await;
-        let refused = site.streams.place(Client::Local).map(drop).unwrap_err();
+        let refused = site.streams.acquire(Client::Local).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Unavailable { retry_after: FULL_RETRY, .. }));
         drop(first);
         let began = Instant::now();
-        while site.streams.place(Client::Local).is_err() {
+        while site.streams.acquire(Client::Local).is_err() {
             assert!(began.elapsed() < DEADLINE, "the slot is not free");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -370,7 +371,8 @@ mod tests {
     #[tokio::test]
     async fn an_idle_stream_sends_heartbeats() {
         let events = stream::once(ready(event("1"))).chain(stream::pending());
-        let parts: Vec<_> = heard(events, Duration::from_millis(5)).take(3).collect().await;
+        let parts: Vec<_> =
+            with_heartbeats(events, Duration::from_millis(5)).take(3).collect().await;
         let sign = &b"event: heartbeat\ndata: {}\n\n"[..];
         assert_eq!(parts, [&b"data: 1\n\n"[..], sign, sign]);
     }
@@ -405,32 +407,32 @@ mod tests {
     #[test]
     fn streams_leave_most_connections_and_an_address_leaves_most_streams() {
         let among = |connections| {
-            let Bounds { places, per_address } = Bounds::among(connections);
+            let StreamLimits { places, per_address } = StreamLimits::among(connections);
             (places, per_address)
         };
         assert_eq!(among(10_000), (1_000, 100));
         assert_eq!(among(200), (20, 4));
         assert_eq!(among(30), (3, 3));
         assert_eq!(among(1), (1, 1));
-        assert_eq!(Bounds::half_of(10_000), Bounds { places: 5_000, per_address: 500 });
-        assert_eq!(Bounds::half_of(1), Bounds::among(1));
+        assert_eq!(StreamLimits::half_of(10_000), StreamLimits { places: 5_000, per_address: 500 });
+        assert_eq!(StreamLimits::half_of(1), StreamLimits::among(1));
     }
 
     #[test]
     fn an_address_gets_no_more_than_its_share_of_streams() {
-        let bounds = Bounds { places: 5, per_address: 2 };
+        let bounds = StreamLimits { places: 5, per_address: 2 };
         let streams = Streams::new("test", bounds, CancellationToken::new());
         let client = |text: &str| Client::Remote(text.parse().unwrap());
         let (one, other) = (client("192.0.2.1"), client("192.0.2.2"));
-        let first = streams.place(one).unwrap();
-        let _second = streams.place(one).unwrap();
-        let refused = streams.place(one).map(drop).unwrap_err();
+        let first = streams.acquire(one).unwrap();
+        let _second = streams.acquire(one).unwrap();
+        let refused = streams.acquire(one).map(drop).unwrap_err();
         assert!(matches!(refused, Error::TooMany { retry_after: FULL_RETRY }), "{refused}");
-        let _others = [streams.place(other).unwrap(), streams.place(other).unwrap()];
+        let _others = [streams.acquire(other).unwrap(), streams.acquire(other).unwrap()];
         drop(first);
-        let _again = streams.place(one).unwrap();
-        let _here = streams.place(Client::Local).unwrap();
-        let refused = streams.place(client("192.0.2.3")).map(drop).unwrap_err();
+        let _again = streams.acquire(one).unwrap();
+        let _here = streams.acquire(Client::Local).unwrap();
+        let refused = streams.acquire(client("192.0.2.3")).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
         assert_eq!(streams.addresses.len(), 2, "a refused address is not remembered");
     }
@@ -449,7 +451,7 @@ mod tests {
     async fn a_streamed_body_is_complete_or_aborted() {
         let end = CancellationToken::new();
         let streams = Streams::new("test", bounds(1), end.clone());
-        let place = || streams.place(Client::Local).unwrap();
+        let place = || streams.acquire(Client::Local).unwrap();
         let part = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
         let whole = place().body(stream::iter([part("a"), part("b")]), DEADLINE);
         assert_eq!(read(whole).await, (b"ab".to_vec(), false));
@@ -461,6 +463,6 @@ mod tests {
         let stopped = place().body(stream::iter([part("a")]).chain(stream::pending()), DEADLINE);
         end.cancel();
         assert!(read(stopped).await.1);
-        assert!(streams.place(Client::Local).is_ok(), "all slots are free again");
+        assert!(streams.acquire(Client::Local).is_ok(), "all slots are free again");
     }
 }

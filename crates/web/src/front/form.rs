@@ -23,7 +23,7 @@ struct ProblemDetails<'a> {
 
 /// The format of an error body.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum ProblemFormat {
     /// An HTML page with this navigation.
     Page(Navigation, Subject),
     /// RFC 9457 problem details.
@@ -45,7 +45,7 @@ const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+
 pub(super) fn render(
     problem: &Problem,
     response: Response,
-    form: Form,
+    form: ProblemFormat,
     id: &RequestId,
 ) -> Response {
     let (mut parts, _) = response.into_parts();
@@ -54,9 +54,11 @@ pub(super) fn render(
         parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     let (kind, body) = match form {
-        Form::Page(navigation, subject) => (HTML, pages::problem(problem, navigation, subject, id)),
-        Form::Details => (PROBLEM_JSON, details(problem, id)),
-        Form::Message => (JSON, message(problem)),
+        ProblemFormat::Page(navigation, subject) => {
+            (HTML, pages::problem(problem, navigation, subject, id))
+        }
+        ProblemFormat::Details => (PROBLEM_JSON, details(problem, id)),
+        ProblemFormat::Message => (JSON, message(problem)),
     };
     parts.headers.insert(header::CONTENT_TYPE, kind);
     parts.headers.remove(header::CONTENT_LENGTH);

@@ -23,12 +23,12 @@ use super::{
     qr,
 };
 use crate::{
-    answers,
-    body::{LONGEST_BODY_BYTES, Whole},
+    body::{FullBody, LONGEST_BODY_BYTES},
     error::{HttpResult, Problem},
     json,
     links::app::{LinksApp, short_of},
-    request::{self, Asked, Parameters, Segment},
+    request::{self, PathParam, QueryParams, RequestContext},
+    responses,
     routes::Routes,
 };
 
@@ -57,16 +57,16 @@ pub(super) fn routes() -> Routes<LinksApp> {
     security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn create(
     State(app): State<LinksApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
-    let wish: CreateLink = json::body_of(&asked.headers, &body)?;
-    let new = wish.parse()?;
+    let input: CreateLink = json::body_of(&asked.headers, &body)?;
+    let new = input.parse()?;
     let caller = asked.caller(&app.site).await?;
-    let attempt = asked.attempt(&caller, "/api/links", &[&body])?;
-    app.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
-    let done = app.links.create(new, &caller, &asked.here(), attempt).await?;
-    Ok(answers::told(done, |link| {
+    let idempotency = asked.idempotency_key(&caller, "/api/links", &[&body])?;
+    app.admit_creations(asked.client, &caller, 1, idempotency.as_ref()).await?;
+    let done = app.links.create(new, &caller, &asked.here(), idempotency).await?;
+    Ok(responses::respond(done, |link| {
         let location = format!("/api/links/{}", link.short);
         let mut response = with_manage_key(&app, StatusCode::CREATED, &asked, &link);
         if let Ok(location) = location.parse() {
@@ -83,27 +83,28 @@ pub(crate) async fn create(
     security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn create_many(
     State(app): State<LinksApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
-    let wish: BulkCreate = json::body_of(&asked.headers, &body)?;
-    let count = u32::try_from(wish.links.len()).unwrap_or(u32::MAX);
+    let request: BulkCreate = json::body_of(&asked.headers, &body)?;
+    let count = u32::try_from(request.links.len()).unwrap_or(u32::MAX);
     let caller = asked.caller(&app.site).await?;
-    let attempt = asked.attempt(&caller, "/api/bulk/links", &[&body])?;
-    app.admit_creations(asked.client, &caller, count, attempt.as_ref()).await?;
-    let wishes = wish.links.into_iter().map(|link| {
+    let idempotency = asked.idempotency_key(&caller, "/api/bulk/links", &[&body])?;
+    app.admit_creations(asked.client, &caller, count, idempotency.as_ref()).await?;
+    let requests = request.links.into_iter().map(|link| {
         let link = serde_json::from_value::<CreateLink>(link);
         link.map_err(|error| Error::invalid("body", error.to_string())).and_then(CreateLink::parse)
     });
-    let done = app.links.create_many(wishes.collect(), &caller, &asked.here(), attempt).await?;
+    let done =
+        app.links.create_many(requests.collect(), &caller, &asked.here(), idempotency).await?;
     let results: Vec<BulkLine> =
         done.outcome.into_iter().map(|result| bulk_line(&app, &asked, result)).collect();
     let created = results.iter().filter(|line| line.link.is_some()).count();
     let answer = BulkAnswer { created, refused: results.len() - created, results };
-    Ok(answers::marked(Json(answer).into_response(), done.replayed))
+    Ok(responses::mark_replayed(Json(answer).into_response(), done.replayed))
 }
 
-fn bulk_line(app: &LinksApp, asked: &Asked, result: Result<Link, Error>) -> BulkLine {
+fn bulk_line(app: &LinksApp, asked: &RequestContext, result: Result<Link, Error>) -> BulkLine {
     match result {
         Ok(link) => {
             let key = app.links.manage_key(&link);
@@ -128,8 +129,8 @@ fn bulk_line(app: &LinksApp, asked: &Asked, result: Result<Link, Error>) -> Bulk
     security((), ("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn read(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let caller = asked.caller(&app.site).await?;
@@ -151,21 +152,24 @@ pub(crate) async fn read(
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    let wish: EditLink = json::body_of(&asked.headers, &body)?;
-    let edit = wish.parse()?;
+    let request: EditLink = json::body_of(&asked.headers, &body)?;
+    let edit = request.parse()?;
     let new_key = edit.new_manage_key;
     let caller = asked.caller(&app.site).await?;
-    let attempt =
-        asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes(), &body])?;
+    let idempotency = asked.idempotency_key(
+        &caller,
+        "/api/links/{short}",
+        &[short.as_str().as_bytes(), &body],
+    )?;
     app.admit_edit(asked.client, &caller, &edit)?;
     let done = app
         .links
-        .edit(&short, edit, &caller, &asked.here(), if_match(&asked.headers)?, attempt)
+        .edit(&short, edit, &caller, &asked.here(), if_match(&asked.headers)?, idempotency)
         .await?;
     let link = &done.outcome;
     let answer = if new_key {
@@ -174,7 +178,7 @@ pub(crate) async fn edit(
         let body = LinkJson::managed(link, &asked.base_url, link.changed_at, None);
         tagged(Json(body), link.version)
     };
-    Ok(answers::marked(answer, done.replayed))
+    Ok(responses::mark_replayed(answer, done.replayed))
 }
 
 /// Delete a link; its short stays reserved for a time.
@@ -184,14 +188,15 @@ pub(crate) async fn edit(
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let caller = asked.caller(&app.site).await?;
-    let attempt = asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes()])?;
-    let done = app.links.delete(&short, &caller, if_match(&asked.headers)?, attempt).await?;
-    Ok(answers::marked(StatusCode::NO_CONTENT.into_response(), done.replayed))
+    let idempotency =
+        asked.idempotency_key(&caller, "/api/links/{short}", &[short.as_str().as_bytes()])?;
+    let done = app.links.delete(&short, &caller, if_match(&asked.headers)?, idempotency).await?;
+    Ok(responses::mark_replayed(StatusCode::NO_CONTENT.into_response(), done.replayed))
 }
 
 /// A page of the caller's links, and its filters.
@@ -216,8 +221,8 @@ pub(crate) struct ListQuery {
     responses((status = 200, body = LinkPage), (status = 401, description = "An API key or a session is needed")), security(("api_key" = []), ("session" = [])))]
 pub(crate) async fn list(
     State(app): State<LinksApp>,
-    Parameters(query): Parameters<ListQuery>,
-    asked: Asked,
+    QueryParams(query): QueryParams<ListQuery>,
+    asked: RequestContext,
 ) -> HttpResult {
     let Caller::Owner(owner) = asked.caller(&app.site).await? else {
         return Err(Error::unauthenticated("listing links needs an API key or a session").into());
@@ -257,9 +262,9 @@ pub(crate) struct ClicksQuery {
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    Parameters(query): Parameters<ClicksQuery>,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    QueryParams(query): QueryParams<ClicksQuery>,
+    asked: RequestContext,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let by: Grouping = query.by.as_deref().unwrap_or("day").parse()?;
@@ -287,8 +292,8 @@ pub(crate) fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
     responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "No such link")))]
 pub(crate) async fn qr_code(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     let short: Short = short_of(&segment)?;
     app.links.live(&short).await?;
@@ -311,7 +316,12 @@ fn tagged(body: impl IntoResponse, version: u64) -> Response {
     ([(header::ETAG, format!("\"{version}\""))], body).into_response()
 }
 
-fn with_manage_key(app: &LinksApp, status: StatusCode, asked: &Asked, link: &Link) -> Response {
+fn with_manage_key(
+    app: &LinksApp,
+    status: StatusCode,
+    asked: &RequestContext,
+    link: &Link,
+) -> Response {
     let key = app.links.manage_key(link);
     let body = LinkJson::managed(link, &asked.base_url, link.changed_at, key);
     (status, tagged(Json::<LinkJson>(body), link.version)).into_response()

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lodge_domain::{
-    Attempt, Error, Result,
-    links::{Caller, Edit, Links, Short},
+    Error, IdempotencyKey, Result,
+    links::{Caller, LinkChange, Links, Short},
 };
 
 use crate::{
@@ -40,11 +40,11 @@ impl LinksApp {
         client: Client,
         caller: &Caller,
         count: u32,
-        attempt: Option<&Attempt>,
+        idempotency: Option<&IdempotencyKey>,
     ) -> Result<()> {
         match (&self.creations, caller) {
             (None, _) | (_, Caller::Owner(_)) => Ok(()),
-            (Some(_), _) if self.links.knows(attempt).await? => Ok(()),
+            (Some(_), _) if self.links.knows(idempotency).await? => Ok(()),
             (Some(limit), _) => limit.take_many(client, count, |most| {
                 let reason = format!("must be at most {most} per request without an API key");
                 Error::invalid("links", reason)
@@ -54,10 +54,15 @@ impl LinksApp {
 
     /// Counts an edit that sets a password against the client address's limit of passwords, since it costs a hash.
     /// Owners are exempt.
-    pub(super) fn admit_edit(&self, client: Client, caller: &Caller, edit: &Edit) -> Result<()> {
+    pub(super) fn admit_edit(
+        &self,
+        client: Client,
+        caller: &Caller,
+        edit: &LinkChange,
+    ) -> Result<()> {
         let costs_a_hash = matches!(edit.password, Some(Some(_)));
         if costs_a_hash && !matches!(caller, Caller::Owner(_)) {
-            limits::take(self.site.attempts.as_ref(), client)?;
+            limits::take(self.site.credential_limit.as_ref(), client)?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     links::{
-        ClickLimit, Edit, Link, NewLink, RedirectCode, Short, State, Tags, Target,
+        ClickLimit, Link, LinkChange, LinkState, NewLink, RedirectCode, Short, Tags, Target,
         clicks::ClickLine,
     },
     passwords::Password,
@@ -181,8 +181,8 @@ impl CreateLink {
 
 impl EditLink {
     /// Parses every field.
-    pub(crate) fn parse(self) -> Result<Edit> {
-        Ok(Edit {
+    pub(crate) fn parse(self) -> Result<LinkChange> {
+        Ok(LinkChange {
             target: self.target.as_deref().map(Target::parse).transpose()?,
             redirect: self.redirect.map(RedirectCode::try_from).transpose()?,
             expires_at: self
@@ -254,12 +254,12 @@ pub(crate) fn short_url(base_url: &str, short: &Short) -> String {
 }
 
 /// Returns a state's name in JSON.
-pub(crate) fn state_name(state: State) -> &'static str {
+pub(crate) fn state_name(state: LinkState) -> &'static str {
     match state {
-        State::Live => "live",
-        State::Expired => "expired",
-        State::Exhausted => "exhausted",
-        State::Deleted => "deleted",
+        LinkState::Live => "live",
+        LinkState::Expired => "expired",
+        LinkState::Exhausted => "exhausted",
+        LinkState::Deleted => "deleted",
     }
 }
 

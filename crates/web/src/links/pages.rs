@@ -1,11 +1,11 @@
 //! The pages of links. Handlers parse the request, call the service, and render a template.
 
+mod access;
 mod chart;
+mod create;
 mod form;
 mod list;
-mod make;
 mod manage;
-mod managed;
 mod statistics;
 mod visitor;
 
@@ -20,9 +20,9 @@ use crate::routes::Routes;
 
 pub(super) fn routes() -> Routes<LinksApp> {
     Routes::default()
-        .on(Method::GET, "/", make::form)
-        .on(Method::GET, "/new", make::form)
-        .on(Method::POST, "/links", make::create)
+        .on(Method::GET, "/", create::form)
+        .on(Method::GET, "/new", create::form)
+        .on(Method::POST, "/links", create::create)
         .on(Method::GET, "/links", list::list)
         .on(Method::GET, "/links/{short}", manage::show)
         .on(Method::POST, "/links/{short}", manage::edit)

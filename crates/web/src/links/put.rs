@@ -12,7 +12,7 @@ use lodge_domain::{
 use percent_encoding::percent_decode_str;
 
 use super::app::LinksApp;
-use crate::{answers, error::HttpResult, request::Asked};
+use crate::{error::HttpResult, request::RequestContext, responses};
 
 /// Create a link in one line.
 ///
@@ -28,16 +28,20 @@ use crate::{answers, error::HttpResult, request::Asked};
 pub(crate) async fn put(
     State(app): State<LinksApp>,
     RawQuery(query): RawQuery,
-    asked: Asked,
+    asked: RequestContext,
 ) -> HttpResult {
     let query = query.unwrap_or_default();
     let (short, long) = parse(&query)?;
     let caller = asked.caller(&app.site).await?;
-    let attempt = asked.attempt(&caller, "/", &[query.as_bytes()])?;
-    app.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
+    let idempotency = asked.idempotency_key(&caller, "/", &[query.as_bytes()])?;
+    app.admit_creations(asked.client, &caller, 1, idempotency.as_ref()).await?;
     let new = NewLink { short: Some(short), ..NewLink::to(long) };
-    let done = app.links.put(new, &caller, &asked.here(), attempt).await.map_err(called_long)?;
-    Ok(answers::told(done, |put| {
+    let done = app
+        .links
+        .put(new, &caller, &asked.here(), idempotency)
+        .await
+        .map_err(rename_target_to_long)?;
+    Ok(responses::respond(done, |put| {
         // Both bodies have the same length: `ab`, the seed's client, counts another length as a failure.
         let (status, text) = match put {
             Put::Created => (StatusCode::CREATED, "created\n"),
@@ -75,12 +79,12 @@ fn parse(query: &str) -> Result<(Short, Target)> {
     let long =
         long.ok_or_else(|| Error::invalid("long", "is missing; send PUT /?short=…&long=…"))?;
     let long = if long.contains("://") { long } else { decode("long", &long)? };
-    let target = Target::parse(&long).map_err(called_long)?;
+    let target = Target::parse(&long).map_err(rename_target_to_long)?;
     Ok((Short::parse(&decode("short", short)?)?, target))
 }
 
 /// Renames `target` in an error to `long`, its name in this interface.
-fn called_long(error: Error) -> Error {
+fn rename_target_to_long(error: Error) -> Error {
     match error {
         Error::Invalid { field, reason } if field == "target" => Error::invalid("long", reason),
         other => other,

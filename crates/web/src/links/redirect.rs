@@ -14,7 +14,7 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use crate::{
-    body::Whole,
+    body::FullBody,
     edge::{
         headers::POLICY_FORM_LEADS_AWAY,
         limits,
@@ -22,15 +22,19 @@ use crate::{
     },
     error::HttpResult,
     links::app::{LinksApp, short_of},
-    request::{self, Asked, Segment},
+    request::{self, PathParam, RequestContext},
 };
 
 /// No redirect is cached, so that edits take effect and clicks are counted. Browsers would otherwise follow a
 /// permanent redirect for ever without a request.
-const NOT_KEPT: HeaderValue = HeaderValue::from_static("private, no-store");
+const NO_STORE: HeaderValue = HeaderValue::from_static("private, no-store");
 
 /// Answers a GET of a plain link that is cached in this process; `None` for all other requests.
-pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) -> Option<Response> {
+pub(crate) fn redirect_cached<B>(
+    links: &Links,
+    request: &Request<B>,
+    id: &RequestId,
+) -> Option<Response> {
     if request.method() != Method::GET {
         return None;
     }
@@ -51,8 +55,8 @@ pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) ->
         (status = 410, description = "The link has expired, has reached its click limit, or was deleted"), (status = 503, description = "Retry later; see Retry-After")))]
 pub(crate) async fn follow(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     if let Some(short) = segment.strip_suffix('+') {
         return super::pages::preview(&app, &short_of(short)?, &asked).await;
@@ -62,7 +66,7 @@ pub(crate) async fn follow(
         return head(&app.links, &short).await;
     }
     match app.links.follow(&short, &visit(&asked.headers)).await? {
-        Follow::To(link) => Ok(redirect(&link).ok_or_else(unsendable)?),
+        Follow::To(link) => Ok(redirect(&link).ok_or_else(invalid_location)?),
         Follow::Password(link) => Ok(ask_for_password(&app, &link, StatusCode::OK, None)),
     }
 }
@@ -76,13 +80,13 @@ struct PasswordForm {
 /// `POST /{short}` with the password of a protected link.
 pub(crate) async fn follow_with_password(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let link = app.links.live(&short).await?;
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
+    limits::take(app.site.credential_limit.as_ref(), asked.client)?;
     let said: PasswordForm = request::form(&body)?;
     let again =
         |status, why: Error| Ok(ask_for_password(&app, &link, status, Some(why.to_string())));
@@ -92,7 +96,7 @@ pub(crate) async fn follow_with_password(
     };
     match app.links.follow_with_password(&short, password, &visit(&asked.headers)).await {
         // 303, so that the browser does not post the password to the target.
-        Ok(link) => Ok(see(&link, StatusCode::SEE_OTHER).ok_or_else(unsendable)?),
+        Ok(link) => Ok(redirect_with(&link, StatusCode::SEE_OTHER).ok_or_else(invalid_location)?),
         Err(error @ Error::Forbidden(_)) => again(StatusCode::FORBIDDEN, error),
         Err(error) => Err(error.into()),
     }
@@ -112,26 +116,26 @@ pub(crate) fn visit(headers: &HeaderMap) -> Visit<'_> {
 async fn head(links: &Links, short: &Short) -> HttpResult {
     let link = links.live(short).await?;
     if link.is_plain() {
-        return Ok(redirect(&link).ok_or_else(unsendable)?);
+        return Ok(redirect(&link).ok_or_else(invalid_location)?);
     }
-    Ok(([(header::CACHE_CONTROL, NOT_KEPT)], StatusCode::OK).into_response())
+    Ok(([(header::CACHE_CONTROL, NO_STORE)], StatusCode::OK).into_response())
 }
 
 fn redirect(link: &Link) -> Option<Response> {
-    see(link, StatusCode::from_u16(link.redirect.into()).ok()?)
+    redirect_with(link, StatusCode::from_u16(link.redirect.into()).ok()?)
 }
 
-fn see(link: &Link, status: StatusCode) -> Option<Response> {
+fn redirect_with(link: &Link, status: StatusCode) -> Option<Response> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.reserve(4);
     headers.insert(header::LOCATION, HeaderValue::from_str(link.target.as_str()).ok()?);
-    headers.insert(header::CACHE_CONTROL, NOT_KEPT);
+    headers.insert(header::CACHE_CONTROL, NO_STORE);
     Some(response)
 }
 
-fn unsendable() -> Error {
+fn invalid_location() -> Error {
     Error::internal("a stored target is not a valid Location header")
 }
 

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use lodge_domain::Error;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::{conditional::Tagged, error::HttpResult, request::Segment, routes::Routes};
+use crate::{conditional::Tagged, error::HttpResult, request::PathParam, routes::Routes};
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -44,7 +44,11 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// `GET /assets/{file}`.
-async fn file(Segment(name): Segment, RawQuery(query): RawQuery, headers: HeaderMap) -> HttpResult {
+async fn file(
+    PathParam(name): PathParam,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> HttpResult {
     let file = Assets::get(&name).ok_or(Error::not_found("there is no such file"))?;
     let is_current = query.as_deref().and_then(|query| query.strip_prefix("v="))
         == Some(version(&file).as_str());
@@ -138,7 +142,7 @@ mod tests {
         if let Some(known) = known {
             headers.insert(header::IF_NONE_MATCH, known.parse().unwrap());
         }
-        file(Segment("lodge.css".to_owned()), RawQuery(query.map(str::to_owned)), headers)
+        file(PathParam("lodge.css".to_owned()), RawQuery(query.map(str::to_owned)), headers)
             .await
             .unwrap()
     }
@@ -148,7 +152,7 @@ mod tests {
         let asked = |accepts: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepts));
-            file(Segment("board.js".to_owned()), RawQuery(None), headers)
+            file(PathParam("board.js".to_owned()), RawQuery(None), headers)
         };
         let (plain, packed) = (asked("br").await.unwrap(), asked("br, gzip").await.unwrap());
         assert_eq!(plain.headers().get(header::CONTENT_ENCODING), None);
@@ -171,7 +175,7 @@ mod tests {
         let tag = current.headers()[header::ETAG].to_str().unwrap();
         assert_eq!(get(None, Some(tag)).await.status(), StatusCode::NOT_MODIFIED);
         assert!(
-            file(Segment("../Cargo.toml".to_owned()), RawQuery(None), HeaderMap::new())
+            file(PathParam("../Cargo.toml".to_owned()), RawQuery(None), HeaderMap::new())
                 .await
                 .is_err()
         );

@@ -15,7 +15,7 @@ pub(crate) const EVERYTHING: Navigation =
 pub(crate) const BYTES_MAX: usize = 50_000;
 
 /// Hostile input.
-pub(crate) const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+pub(crate) const HOSTILE_INPUT: &str = "\"><script>alert(1)</script><b onclick='x'>";
 
 /// Renders a page, checks it, and checks that hostile input is escaped.
 pub(crate) fn rendered(page: &impl Template) -> String {

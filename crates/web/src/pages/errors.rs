@@ -75,7 +75,7 @@ impl FormErrors {
         let (refused, retry_after) = (Some(problem.status), problem.retry_after);
         let mut errors = Self { refused, retry_after, ..Self::default() };
         match problem.field {
-            Some(field) if called(&field).is_some() => errors.add(field, reason(&problem.detail)),
+            Some(field) if label(&field).is_some() => errors.add(field, reason(&problem.detail)),
             _ if problem.status == StatusCode::CONFLICT => errors.say(contended, &problem.detail),
             _ => errors.whole = Some(words::sentence(&problem.detail)),
         }
@@ -104,7 +104,7 @@ impl FormErrors {
 
     fn add(&mut self, field: Cow<'static, str>, reason: &str) {
         let text =
-            called(&field).map_or_else(|| reason.to_owned(), |name| format!("{name} {reason}"));
+            label(&field).map_or_else(|| reason.to_owned(), |name| format!("{name} {reason}"));
         self.fields.push((field, words::sentence(&text)));
     }
 
@@ -125,7 +125,7 @@ impl FormErrors {
 }
 
 /// The name of a field at the start of a sentence; `None` for fields that are not shown in forms.
-fn called(field: &str) -> Option<&'static str> {
+fn label(field: &str) -> Option<&'static str> {
     Some(match field {
         "target" => "the address",
         "short" => "the short name",

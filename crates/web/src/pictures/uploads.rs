@@ -9,11 +9,11 @@ use lodge_domain::{Error, Result};
 use tokio::sync::Semaphore;
 
 use crate::{
-    body::{Held, Whole},
+    body::{BufferedBody, FullBody},
     edge::{
         address::Client,
-        each::Each,
         limits::{self, AddressLimit},
+        per_key::PerKeyLimit,
     },
     error::Problem,
     settings::SiteSettings,
@@ -37,7 +37,7 @@ pub(crate) struct Uploads {
     /// The memory budget of uploads in progress, in KiB.
     room: Semaphore,
     /// Uploads in progress by client address.
-    under_way: Arc<Each<IpAddr>>,
+    under_way: Arc<PerKeyLimit<IpAddr>>,
 }
 
 /// The largest picture accepted, in bytes and as text.
@@ -54,7 +54,7 @@ impl Uploads {
             request_timeout: settings.request_timeout,
             shares: AddressLimit::per_minute(settings.pictures_per_minute),
             room: Semaphore::new(LONGEST_PICTURES * settings.picture_kib_max),
-            under_way: Each::new(EACH_MAX, RETRY),
+            under_way: PerKeyLimit::new(EACH_MAX, RETRY),
         }
     }
 
@@ -76,12 +76,12 @@ impl Uploads {
         client: Client,
         body: Body,
         beside: usize,
-    ) -> Result<Held<'_>, Problem> {
+    ) -> Result<BufferedBody<'_>, Problem> {
         let place = client.limited_by().map(|address| self.under_way.take(address)).transpose()?;
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, self.bytes_max() + beside));
         let time = self.request_timeout / 2 + self.time_for(announced);
-        match Whole::read(announced, limited, &self.room, time).await {
+        match FullBody::read(announced, limited, &self.room, time).await {
             Ok(held) => Ok(held.keeping(place)),
             Err(problem) if problem.status == StatusCode::PAYLOAD_TOO_LARGE => Err(self.too_long()),
             Err(problem) => Err(problem),

@@ -11,7 +11,7 @@ use super::{
     live::LiveJson,
     query,
 };
-use crate::{error::HttpResult, request::Asked};
+use crate::{error::HttpResult, request::RequestContext};
 
 /// Get the ledger: how many events were stored, repeated or refused.
 #[utoipa::path(get, path = "/api/rides/ledger", operation_id = "getRideLedger", tag = "rides", responses((status = 200, body = LedgerJson)))]
@@ -22,7 +22,7 @@ pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
 /// List the resorts with their lifts.
 #[utoipa::path(get, path = "/api/rides/resorts", operation_id = "getLiftTables", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
-    let resorts = app.rides.mountain().resorts();
+    let resorts = app.rides.catalog().resorts();
     let resorts = resorts.map(|(id, resort)| LiftTableJson::of(id, resort)).collect();
     Ok(Json(LiftTablesJson { resorts }).into_response())
 }
@@ -32,7 +32,7 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "If absent, the whole season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
     responses((status = 200, body = LeadersJson), (status = 400, description = "Invalid parameter; the message names it")))]
 pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
-    let (span, limit) = query::leaders(uri.query(), app.rides.mountain())?;
+    let (span, limit) = query::leaders(uri.query(), app.rides.catalog())?;
     let leaders = app.rides.tallies().leaders(span, limit).await?;
     let leaders = leaders.into_iter().enumerate().map(LeaderJson::at).collect();
     Ok(Json(LeadersJson { leaders }).into_response())
@@ -43,7 +43,7 @@ pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpRe
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = LiftsJson), (status = 400, description = "Invalid parameter; the message names it")))]
 pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
-    let on = query::day(uri.query(), app.rides.mountain())?;
+    let on = query::day(uri.query(), app.rides.catalog())?;
     let lifts = app.rides.tallies().breakdown(on).await?.lifts;
     Ok(Json(LiftsJson { lifts: lifts.into_iter().map(Into::into).collect() }).into_response())
 }
@@ -53,7 +53,7 @@ pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = HoursJson), (status = 400, description = "Invalid parameter; the message names it")))]
 pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
-    let on = query::day(uri.query(), app.rides.mountain())?;
+    let on = query::day(uri.query(), app.rides.catalog())?;
     let hours = app.rides.tallies().breakdown(on).await?.hours;
     Ok(Json(HoursJson { hours: hours.into_iter().map(Into::into).collect() }).into_response())
 }
@@ -65,6 +65,6 @@ pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
 #[utoipa::path(get, path = "/api/rides/live", operation_id = "hearRides", tag = "rides",
     responses((status = 200, description = "The `data` of each event is this object", content_type = "text/event-stream", body = LiveJson),
         (status = 429, description = "Too many streams for this address; see Retry-After"), (status = 503, description = "Too many streams; see Retry-After")))]
-pub(super) async fn live(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
-    Ok(app.live.told(&app.rides, asked.client)?)
+pub(super) async fn live(State(app): State<RidesApp>, asked: RequestContext) -> HttpResult {
+    Ok(app.live.stream(&app.rides, asked.client)?)
 }

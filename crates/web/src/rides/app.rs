@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
-    rides::{EXPORTS_MAX, EventId, Recorded, Rides, SEARCHES_MAX, Sender, SkierId},
+    rides::{EXPORTS_MAX, Recorded, RideEventId, Rides, SEARCHES_MAX, Sender, SkierId},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -14,16 +14,16 @@ use crate::{
     context::{App, SiteContext},
     edge::{
         address::Client,
-        limits::{AddressLimit, RateLimit},
-        stream::{Bounds, Streams},
+        limits::{AddressLimit, SharedRateLimit},
+        stream::{StreamLimits, Streams},
     },
     error::Problem,
-    request::{self, called},
+    request::{self, with_field_name},
     settings::SiteSettings,
 };
 
 /// The header whose value becomes the id of an event or the key of a batch; errors name it.
-pub(super) const KEY: &str = "Idempotency-Key";
+pub(super) const KEY_HEADER: &str = "Idempotency-Key";
 
 /// Memory for all batches in flight, from the first byte of the request to the last byte of the response, in KiB.
 const BATCHES_KIB_MAX: usize = 128 * 1024;
@@ -35,10 +35,10 @@ const EXPORTS_PER_ADDRESS: usize = 2;
 const SEARCHES_PER_ADDRESS: usize = 2;
 
 /// The rides service and the site that serves it.
-pub(crate) type RidesApp = App<Parts>;
+pub(crate) type RidesApp = App<RidesParts>;
 
 /// The parts that all handlers share.
-pub(crate) struct Parts {
+pub(crate) struct RidesParts {
     pub(crate) rides: Arc<Rides>,
     /// Memory budget of batches, in KiB. Requests never wait for it: a waiting request holds memory that others
     /// wait for.
@@ -50,7 +50,7 @@ pub(crate) struct Parts {
     /// Limits concurrent searches.
     pub(super) searches: Streams,
     /// Limits the events of all senders together.
-    events: Option<RateLimit>,
+    events: Option<SharedRateLimit>,
     /// Limits the events of one address without a gate key.
     senders: Option<AddressLimit>,
 }
@@ -58,16 +58,16 @@ pub(crate) struct Parts {
 impl RidesApp {
     /// Creates the app on a site.
     pub(crate) fn new(site: Arc<SiteContext>, rides: Arc<Rides>, settings: &SiteSettings) -> Self {
-        let listeners = Bounds::among(settings.connections_max);
-        let exports = Bounds { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
-        let searches = Bounds { places: SEARCHES_MAX, per_address: SEARCHES_PER_ADDRESS };
-        let parts = Parts {
+        let listeners = StreamLimits::among(settings.connections_max);
+        let exports = StreamLimits { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
+        let searches = StreamLimits { places: SEARCHES_MAX, per_address: SEARCHES_PER_ADDRESS };
+        let parts = RidesParts {
             rides,
             batch_room: Arc::new(Semaphore::new(BATCHES_KIB_MAX)),
-            live: Live::until(site.end.clone(), listeners),
-            exports: Streams::new("export", exports, site.end.clone()),
-            searches: Streams::new("search", searches, site.end.clone()),
-            events: RateLimit::per_second(settings.ride_events_per_second),
+            live: Live::until(site.shutdown.clone(), listeners),
+            exports: Streams::new("export", exports, site.shutdown.clone()),
+            searches: Streams::new("search", searches, site.shutdown.clone()),
+            events: SharedRateLimit::per_second(settings.ride_events_per_second),
             senders: AddressLimit::per_minute(settings.rides_per_minute),
         };
         Self::on(site, parts)
@@ -80,11 +80,11 @@ impl RidesApp {
 
     /// Parses a skier's number.
     pub(super) fn skier(&self, text: &str) -> Result<SkierId> {
-        self.rides.mountain().skier(number::digits(text.trim()))
+        self.rides.catalog().skier(number::digits(text.trim()))
     }
 
     /// Takes `kib` of the memory budget of batches, or fails at once.
-    pub(super) fn batch_room(&self, kib: u32) -> Result<OwnedSemaphorePermit> {
+    pub(super) fn reserve_batch_memory(&self, kib: u32) -> Result<OwnedSemaphorePermit> {
         let room = Arc::clone(&self.batch_room).try_acquire_many_owned(kib);
         room.map_err(|_| Error::unavailable("too many batches in flight"))
     }
@@ -97,7 +97,7 @@ impl RidesApp {
         sender: &Sender,
         events: u32,
     ) -> Result<(), Problem> {
-        if let (Some(limit), Sender::Nobody) = (&self.senders, sender) {
+        if let (Some(limit), Sender::Anonymous) = (&self.senders, sender) {
             let whose = "a minute without a gate key";
             limit.take_many(client, events, |most| too_many_lines(most, whose))?;
         }
@@ -120,8 +120,8 @@ fn too_many_lines(most: u32, whose: &str) -> Error {
 }
 
 /// Parses an event's id; errors call it `field`.
-pub(super) fn event_id(field: &'static str, text: &str) -> Result<EventId> {
-    text.parse().map_err(|error| called(field, error))
+pub(super) fn event_id(field: &'static str, text: &str) -> Result<RideEventId> {
+    text.parse().map_err(|error| with_field_name(field, error))
 }
 
 /// Parses a number and looks up what it identifies; errors call it `field`.
@@ -130,11 +130,11 @@ pub(super) fn numbered<T>(
     digits: &str,
     of: impl FnOnce(u64) -> Result<T>,
 ) -> Result<T> {
-    of(number::digits(digits)).map_err(|error| called(field, error))
+    of(number::digits(digits)).map_err(|error| with_field_name(field, error))
 }
 
 /// Returns whether an accepted event is a duplicate, or the error for a refused one, which calls its id `field`.
-pub(super) fn kept(recorded: Recorded, field: &'static str) -> Result<bool> {
+pub(super) fn is_duplicate(recorded: Recorded, field: &'static str) -> Result<bool> {
     match recorded {
         Recorded::Stored => Ok(false),
         Recorded::Duplicate => Ok(true),

@@ -16,23 +16,23 @@ use http::{HeaderValue, StatusCode, header, request::Parts};
 use hyper::body::{Frame, SizeHint};
 use lodge_domain::{
     Error,
-    rides::{BatchKey, Outcome, Recorded, Sender},
+    rides::{BatchKey, EventOutcome, Recorded, Sender},
 };
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    app::{KEY, RidesApp, kept},
+    app::{KEY_HEADER, RidesApp, is_duplicate},
+    compression::ContentEncoding,
     dto::LineJson,
     lines::{self, Batch, Line},
-    packing::Packing,
 };
 use crate::{
-    answers,
-    body::{LONGEST_BODY_BYTES, Whole},
+    body::{FullBody, LONGEST_BODY_BYTES},
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
     json,
-    request::{self, called},
+    request::{self, with_field_name},
+    responses,
 };
 
 const KINDS: [&str; 4] =
@@ -82,7 +82,7 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     let (parts, body) = request.into_parts();
     let whole = async {
         let head = Head::read(&app, &parts).await?;
-        Ok((head, Whole::up_to(LONGEST_BODY_BYTES, &app.site, body, &app.batch_room).await?))
+        Ok((head, FullBody::up_to(LONGEST_BODY_BYTES, &app.site, body, &app.batch_room).await?))
     };
     // The number of lines is unknown: one refusal is counted.
     let (head, sent) = whole.await.inspect_err(|_: &Problem| app.rides.refuse(1))?;
@@ -106,7 +106,7 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     });
     let told = run(at_once, move || Answers::to(&lines, &outcomes)).await?;
     let replayed = named.is_some() && told.nothing_new;
-    Ok(answers::marked(told.into_response(room), replayed))
+    Ok(responses::mark_replayed(told.into_response(room), replayed))
 }
 
 /// Returns the error for a reused key: 400 in the rides API, 422 elsewhere.
@@ -129,7 +129,7 @@ async fn run<T: Send + 'static>(
 struct Head {
     client: Client,
     sender: Sender,
-    packing: Packing,
+    packing: ContentEncoding,
     key: Option<BatchKey>,
 }
 
@@ -138,15 +138,15 @@ impl Head {
         let client = request::client(parts)?;
         let sender = app.sender(&parts.headers).await?;
         json::is_of_kind(&parts.headers, &KINDS)?;
-        let packing = Packing::of(&parts.headers)?;
+        let packing = ContentEncoding::of(&parts.headers)?;
         let key = idempotency::key(&parts.headers)?.map(str::parse).transpose();
-        let key = key.map_err(|error| called(KEY, error))?;
+        let key = key.map_err(|error| with_field_name(KEY_HEADER, error))?;
         Ok(Self { client, sender, packing, key })
     }
 
     fn is_small(&self, body: &[u8]) -> bool {
         let most = READ_AT_ONCE_LINES_MAX;
-        self.packing == Packing::Plain
+        self.packing == ContentEncoding::Plain
             && body.len() <= READ_AT_ONCE_BYTES_MAX
             && body.split(|byte| *byte == b'\n').take(most + 1).count() <= most
     }
@@ -154,16 +154,16 @@ impl Head {
     /// Decompresses and parses a body and admits its events; also returns the memory permit of its lines.
     fn batch(&self, app: &RidesApp, body: &[u8]) -> Result<(Batch, OwnedSemaphorePermit), Problem> {
         let counted = || {
-            let unpacking = if self.packing == Packing::Plain { 0 } else { UNPACKING_KIB };
-            let unpacking = app.batch_room(unpacking)?;
-            let body = self.packing.unpack(body)?;
+            let unpacking = if self.packing == ContentEncoding::Plain { 0 } else { UNPACKING_KIB };
+            let unpacking = app.reserve_batch_memory(unpacking)?;
+            let body = self.packing.decompress(body)?;
             Ok((lines::count(&body)?, body, unpacking))
         };
         let (count, body, _unpacking) = counted().inspect_err(|_: &Error| app.rides.refuse(1))?;
-        let room = app.batch_room(u32::from(count) * LINE_KIB);
+        let room = app.reserve_batch_memory(u32::from(count) * LINE_KIB);
         let room = room.inspect_err(|_| app.refuse_limited(count.into()))?;
         let check = |what: &_| self.sender.check(what);
-        let batch = Batch::read(&body, app.rides.mountain(), self.key, check);
+        let batch = Batch::read(&body, app.rides.catalog(), self.key, check);
         app.rides.refuse(batch.refused());
         self.admit(app, &batch)?;
         Ok((batch, room))
@@ -192,7 +192,7 @@ struct Answers {
 
 impl Answers {
     /// Answers the lines. The outcomes are those of the valid lines, in order.
-    fn to(lines: &[Line], outcomes: &Result<Vec<Outcome>, Problem>) -> Self {
+    fn to(lines: &[Line], outcomes: &Result<Vec<EventOutcome>, Problem>) -> Self {
         let text = Vec::with_capacity(lines.len() * ANSWER_BYTES);
         let came_to = |what| outcomes.iter().flatten().any(|outcome| outcome.recorded == what);
         let nothing_new = came_to(Recorded::Duplicate) && !came_to(Recorded::Stored);
@@ -212,11 +212,11 @@ impl Answers {
         answers
     }
 
-    fn tell(&mut self, line: &Line, outcome: &Outcome) {
-        match kept(outcome.recorded, line.called) {
+    fn tell(&mut self, line: &Line, outcome: &EventOutcome) {
+        match is_duplicate(outcome.recorded, line.called) {
             Ok(before) => {
                 let status = if before { StatusCode::OK } else { StatusCode::CREATED };
-                self.add(&LineJson::kept(line.number, status, &outcome.id));
+                self.add(&LineJson::stored(line.number, status, &outcome.id));
             }
             Err(error) => self.refuse(line.number, &Problem::from(error)),
         }
@@ -303,8 +303,8 @@ mod tests {
         Line { number, called: "id", refused }
     }
 
-    fn outcome(id: &str, recorded: Recorded) -> Outcome {
-        Outcome { id: id.parse().unwrap(), recorded }
+    fn outcome(id: &str, recorded: Recorded) -> EventOutcome {
+        EventOutcome { id: id.parse().unwrap(), recorded }
     }
 
     fn room(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
@@ -381,13 +381,13 @@ mod tests {
 
     #[test]
     fn only_a_short_batch_of_few_lines_is_parsed_on_the_runtimes_thread() {
-        let (client, sender, key) = (Client::Local, Sender::Nobody, None);
+        let (client, sender, key) = (Client::Local, Sender::Anonymous, None);
         let is_small = |packing, body: &str| {
             Head { client, sender: sender.clone(), packing, key }.is_small(body.as_bytes())
         };
-        assert!(is_small(Packing::Plain, &"{}\n".repeat(60)));
-        assert!(!is_small(Packing::Plain, &"{}\n".repeat(70)));
-        assert!(!is_small(Packing::Plain, &" ".repeat(READ_AT_ONCE_BYTES_MAX + 1)));
-        assert!(!is_small(Packing::Gzip, "{}\n"));
+        assert!(is_small(ContentEncoding::Plain, &"{}\n".repeat(60)));
+        assert!(!is_small(ContentEncoding::Plain, &"{}\n".repeat(70)));
+        assert!(!is_small(ContentEncoding::Plain, &" ".repeat(READ_AT_ONCE_BYTES_MAX + 1)));
+        assert!(!is_small(ContentEncoding::Gzip, "{}\n"));
     }
 }

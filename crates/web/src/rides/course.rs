@@ -8,26 +8,26 @@ use axum::{
 use http::{StatusCode, Uri};
 use lodge_domain::{
     Error, Result,
-    rides::{NewEvent, Outcome, ResortId, Season, Sender, Span, What},
+    rides::{EventOutcome, NewEvent, ResortId, RideEventContent, Season, Sender, Span},
 };
 use serde::Deserialize;
 
 use super::{
-    app::{KEY, RidesApp, event_id, kept},
+    app::{KEY_HEADER, RidesApp, event_id, is_duplicate},
     dto::{
         Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
         VerticalAnswer, VerticalJson,
     },
     number::{self, Number, Quoted},
-    query::Choice,
+    query::VerticalFilter,
 };
 use crate::{
-    answers,
-    body::Whole,
+    body::FullBody,
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    json::{self, given, not_null},
-    request::{self, called},
+    json::{self, not_null, required},
+    request::{self, with_field_name},
+    responses,
 };
 
 /// The longest body of a ride, in bytes: twenty times the usual size.
@@ -68,32 +68,32 @@ pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpR
     app.admit(client, &sender, 1).inspect_err(|_| app.refuse_limited(1))?;
     let gate = sender.id();
     let outcome = app.rides.record(gate, None, vec![event]).await?.pop();
-    let Some(Outcome { id, recorded }) = outcome else {
+    let Some(EventOutcome { id, recorded }) = outcome else {
         return Err(Error::internal("an event without an outcome").into());
     };
-    let before = kept(recorded, KEY)?;
+    let before = is_duplicate(recorded, KEY_HEADER)?;
     let answer = (StatusCode::CREATED, Json(IdJson { id: Id(&id) })).into_response();
-    Ok(answers::marked(answer, before))
+    Ok(responses::mark_replayed(answer, before))
 }
 
 async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEvent), Problem> {
     let (parts, body) = request.into_parts();
     let client = request::client(&parts)?;
     let sender = app.sender(&parts.headers).await?;
-    let mountain = app.rides.mountain();
+    let mountain = app.rides.catalog();
     let [resort, season, day, skier] = number::in_path(parts.uri.path());
     let on = mountain.resort_day(resort, season, day)?;
     let skier = mountain.skier(skier)?;
     json::is_of_kind(&parts.headers, &["application/json"])?;
     let id = match idempotency::key(&parts.headers)? {
-        Some(key) => Some(event_id(KEY, key)?),
+        Some(key) => Some(event_id(KEY_HEADER, key)?),
         None => None,
     };
-    let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
+    let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_budget).await?;
     let said: Body = json::object(&held.bytes)?;
-    let (time, lift) = (given("time", said.time)?.0, given("liftID", said.lift)?.0);
+    let (time, lift) = (required("time", said.time)?.0, required("liftID", said.lift)?.0);
     let ride = mountain.ride(on, skier, time, lift)?;
-    let what = What::Ride(ride);
+    let what = RideEventContent::Ride(ride);
     sender.check(&what)?;
     Ok((client, sender, NewEvent { id, what }))
 }
@@ -105,9 +105,9 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
     responses((status = 200, body = ResortDayJson), (status = 400, description = "Invalid number; the message names it")))]
 pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day] = number::in_path(uri.path());
-    let on = app.rides.mountain().resort_day(resort, season, day)?;
+    let on = app.rides.catalog().resort_day(resort, season, day)?;
     let total = app.rides.tallies().total(Span::from(on)).await?;
-    let time = app.rides.mountain().resort_name(on.resort);
+    let time = app.rides.catalog().resort_name(on.resort);
     Ok(Json(ResortDayJson { time, skiers: total.skiers }).into_response())
 }
 
@@ -118,8 +118,8 @@ pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpRes
         (status = 404, description = "The skier has no ride on that day")))]
 pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day, skier] = number::in_path(uri.path());
-    let on = app.rides.mountain().resort_day(resort, season, day)?;
-    let skier = app.rides.mountain().skier(skier)?;
+    let on = app.rides.catalog().resort_day(resort, season, day)?;
+    let skier = app.rides.catalog().skier(skier)?;
     let tally = app.rides.tallies().skier_day(skier, on).await?;
     let tally = tally.ok_or(Error::not_found("this skier has no ride on that day"))?;
     Ok(Json(tally.vertical).into_response())
@@ -133,10 +133,10 @@ pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResu
         (status = 404, description = "The skier has no such ride")))]
 pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [skier] = number::in_path(uri.path());
-    let skier = app.rides.mountain().skier(skier)?;
-    let choice = Choice::parse(uri.query(), app.rides.mountain())?;
+    let skier = app.rides.catalog().skier(skier)?;
+    let choice = VerticalFilter::parse(uri.query(), app.rides.catalog())?;
     let is_chosen = choice.is_some();
-    let Choice { resorts, seasons } = choice.unwrap_or_default();
+    let VerticalFilter { resorts, seasons } = choice.unwrap_or_default();
     let seasons = app.rides.tallies().skier_seasons(skier, resorts, seasons).await?;
     if seasons.is_empty() {
         return Err(Error::not_found("this skier has no such ride").into());
@@ -153,7 +153,7 @@ pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResul
 /// List the resorts.
 #[utoipa::path(get, path = "/resorts", operation_id = "getResorts", tag = "resorts", responses((status = 200, body = ResortsJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
-    let resorts = app.rides.mountain().resorts();
+    let resorts = app.rides.catalog().resorts();
     let resorts = resorts.map(|(id, resort)| ResortJson { name: &resort.name, id: id.0 });
     Ok(Json(ResortsJson { resorts: resorts.collect() }).into_response())
 }
@@ -163,7 +163,7 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     responses((status = 200, body = SeasonsJson), (status = 400, description = "Unknown resort")))]
 pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort] = number::in_path(uri.path());
-    let (resort, _) = app.rides.mountain().resort(resort)?;
+    let (resort, _) = app.rides.catalog().resort(resort)?;
     let seasons = app.rides.seasons(resort).await?;
     let seasons = seasons.iter().map(ToString::to_string).collect();
     Ok(Json(SeasonsJson { seasons }).into_response())
@@ -188,12 +188,12 @@ async fn new_season(app: &RidesApp, request: Request) -> Result<(ResortId, Seaso
     let client = request::client(&parts)?;
     let sender = app.sender(&parts.headers).await?;
     let [resort] = number::in_path(parts.uri.path());
-    let (resort, _) = app.rides.mountain().resort(resort)?;
+    let (resort, _) = app.rides.catalog().resort(resort)?;
     json::is_of_kind(&parts.headers, &["application/json"])?;
-    let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
+    let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_budget).await?;
     let said: NewSeason = json::object(&held.bytes)?;
-    let season = app.rides.mountain().season(given("year", said.year)?.0);
-    let season = season.map_err(|error| called("year", error))?;
+    let season = app.rides.catalog().season(required("year", said.year)?.0);
+    let season = season.map_err(|error| with_field_name("year", error))?;
     sender.check_resort(resort)?;
     app.admit(client, &sender, 1)?;
     Ok((resort, season))

@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use lodge_domain::rides::{
-    Dimension, EventId, ForEver, HourTally, Leader, Ledger, Lift, LiftId, LiftTally, Progress,
-    ReadFrom, Resort, ResortId, RideGroup, RidesFound, SeasonVertical,
+    Dimension, HourTally, Leader, LedgerTotals, Lift, LiftId, LiftTally, ProcessTotals, ReadFrom,
+    Resort, ResortId, RideEventId, RideGroup, RidesFound, SeasonVertical, StoreTotals,
 };
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
@@ -33,7 +33,7 @@ pub(super) struct RideJson {
 }
 
 /// Serialises an event's id without an intermediate string.
-pub(super) struct Id<'a>(pub(super) &'a EventId);
+pub(super) struct Id<'a>(pub(super) &'a RideEventId);
 
 impl Serialize for Id<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -95,7 +95,7 @@ pub(super) struct LineJson<'a> {
 
 impl<'a> LineJson<'a> {
     /// Creates the outcome of a line whose event is stored.
-    pub(super) fn kept(line: u16, status: StatusCode, id: &'a EventId) -> Self {
+    pub(super) fn stored(line: u16, status: StatusCode, id: &'a RideEventId) -> Self {
         Self { line, status: status.as_u16(), id: Some(Id(id)), message: None }
     }
 
@@ -343,12 +343,12 @@ pub(super) struct ForEverJson {
     refused: u64,
 }
 
-impl From<Ledger> for LedgerJson {
-    fn from(Ledger { since_start, for_ever }: Ledger) -> Self {
+impl From<LedgerTotals> for LedgerJson {
+    fn from(LedgerTotals { since_start, for_ever }: LedgerTotals) -> Self {
         let (in_flight, accepted) = (since_start.in_flight(), for_ever.accepted());
-        let ForEver { stored, duplicates, refused } = for_ever;
+        let StoreTotals { stored, duplicates, refused } = for_ever;
         let for_ever = ForEverJson { accepted, stored, duplicates, refused };
-        let Progress { accepted, stored, duplicates, refused, undecided } = since_start;
+        let ProcessTotals { accepted, stored, duplicates, refused, undecided } = since_start;
         let since_start =
             ProgressJson { accepted, stored, duplicates, in_flight, refused, undecided };
         Self { since_start, for_ever }

@@ -11,13 +11,13 @@ use futures_util::stream;
 use http::{HeaderMap, Uri, header};
 use lodge_domain::{
     Error, Result,
-    rides::{EventId, GateId, ResortId, RidePlace, Season, StoredRide},
+    rides::{GateId, ResortId, RideEventId, RidePosition, Season, StoredRide},
 };
 
 use super::{app::RidesApp, query};
 use crate::{
     error::HttpResult,
-    request::{self, Asked},
+    request::{self, RequestContext},
 };
 
 /// Events read from the store per page.
@@ -60,7 +60,7 @@ const COLUMNS_OF_GATES: [&str; 2] = ["event", "voids"];
     security((), ("gate" = [])))]
 pub(super) async fn season_csv(
     State(app): State<RidesApp>,
-    asked: Asked,
+    asked: RequestContext,
     headers: HeaderMap,
     uri: Uri,
 ) -> HttpResult {
@@ -69,8 +69,8 @@ pub(super) async fn season_csv(
         Some(_) => Some(app.sender(&headers).await?.id()),
         None => None,
     };
-    let (season, resort) = query::season(uri.query(), app.rides.mountain())?;
-    let place = app.exports.place(asked.client)?;
+    let (season, resort) = query::season(uri.query(), app.rides.catalog())?;
+    let place = app.exports.acquire(asked.client)?;
     let export = Export { app, gate, season, resort };
     // Read before the response starts, so that an early failure has its own status.
     let first = export.page(None).await?;
@@ -103,12 +103,12 @@ struct Export {
 
 struct Page {
     lines: Bytes,
-    last: RidePlace,
+    last: RidePosition,
 }
 
 impl Export {
     /// Reads the page after a place; `None` at the end.
-    async fn page(&self, after: Option<RidePlace>) -> Result<Option<Page>> {
+    async fn page(&self, after: Option<RidePosition>) -> Result<Option<Page>> {
         let events = self.app.rides.search().page(self.season, self.resort, after, PAGE).await?;
         let Some(last) = events.last().map(|event| event.place) else { return Ok(None) };
         let mut csv = csv::Writer::from_writer(Vec::new());
@@ -128,7 +128,7 @@ impl Export {
     fn write(&self, csv: &mut csv::Writer<Vec<u8>>, event: &StoredRide) -> csv::Result<()> {
         let StoredRide { gate, id, ride, voids, at, .. } = event;
         let (on, sign) = (ride.on, if voids.is_some() { -1 } else { 1 });
-        let resort = self.app.rides.mountain().resort_name(on.resort);
+        let resort = self.app.rides.catalog().resort_name(on.resort);
         let mut fields = vec![
             on.season.to_string(),
             on.resort.to_string(),
@@ -143,7 +143,7 @@ impl Export {
         ];
         if let Some(own) = self.gate {
             let is_own = *gate == own;
-            let name = |id: &EventId| harmless(&id.to_string()).into_owned();
+            let name = |id: &RideEventId| harmless(&id.to_string()).into_owned();
             fields.push(if is_own { name(id) } else { String::new() });
             fields.push(voids.as_ref().filter(|_| is_own).map(name).unwrap_or_default());
         }

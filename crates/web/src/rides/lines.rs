@@ -2,17 +2,17 @@
 
 use lodge_domain::{
     Error, Result,
-    rides::{BatchKey, Mountain, NamedBatch, NewEvent, What},
+    rides::{BatchKey, KeyedBatch, NewEvent, ResortCatalog, RideEventContent},
 };
 use serde::Deserialize;
 
 use super::{
-    app::{KEY, event_id},
+    app::{KEY_HEADER, event_id},
     number::{Number, Quoted, Text},
 };
 use crate::{
     error::Problem,
-    json::{self, given, not_null},
+    json::{self, not_null, required},
 };
 
 /// Lines in a batch: some tenths of a second of the store's time. Line numbers fit into an event's id.
@@ -27,7 +27,7 @@ pub(super) struct Batch {
     pub(super) lines: Vec<Line>,
     pub(super) events: Vec<NewEvent>,
     /// The batch's key and content hash, if it was sent with an idempotency key.
-    pub(super) named: Option<NamedBatch>,
+    pub(super) named: Option<KeyedBatch>,
 }
 
 /// A parsed line.
@@ -64,21 +64,22 @@ struct EventJson<'a> {
 }
 
 impl EventJson<'_> {
-    fn event(self, mountain: &Mountain) -> Result<NewEvent> {
+    fn event(self, mountain: &ResortCatalog) -> Result<NewEvent> {
         let id = self.id.as_ref().map(|id| event_id("id", &id.0)).transpose()?;
         let what = match &self.void {
             Some(_) if self.is_ride_too() => {
                 let reason = "must be on a line of its own, with no field but an optional id";
                 return Err(Error::invalid("void", reason));
             }
-            Some(void) => What::Void(event_id("void", &void.0)?),
+            Some(void) => RideEventContent::Void(event_id("void", &void.0)?),
             None => {
-                let resort = given("resortID", self.resort)?.0;
-                let season = given("seasonID", self.season)?.0;
-                let on = mountain.resort_day(resort, season, given("dayID", self.day)?.0)?;
-                let skier = mountain.skier(given("skierID", self.skier)?.0)?;
-                let (time, lift) = (given("time", self.time)?.0, given("liftID", self.lift)?.0);
-                What::Ride(mountain.ride(on, skier, time, lift)?)
+                let resort = required("resortID", self.resort)?.0;
+                let season = required("seasonID", self.season)?.0;
+                let on = mountain.resort_day(resort, season, required("dayID", self.day)?.0)?;
+                let skier = mountain.skier(required("skierID", self.skier)?.0)?;
+                let (time, lift) =
+                    (required("time", self.time)?.0, required("liftID", self.lift)?.0);
+                RideEventContent::Ride(mountain.ride(on, skier, time, lift)?)
             }
         };
         Ok(NewEvent { id, what })
@@ -114,11 +115,11 @@ impl Batch {
     /// `check` decides for each valid line whether the sender is allowed to send it.
     pub(super) fn read(
         body: &[u8],
-        mountain: &Mountain,
+        mountain: &ResortCatalog,
         key: Option<BatchKey>,
-        check: impl Fn(&What) -> Result<()>,
+        check: impl Fn(&RideEventContent) -> Result<()>,
     ) -> Self {
-        let named = key.map(|key| NamedBatch::of(key, body));
+        let named = key.map(|key| KeyedBatch::of(key, body));
         let mut batch = Self { named, ..Self::default() };
         for (number, line) in numbered(body).filter(|(_, line)| !line.trim_ascii().is_empty()) {
             let event = event(line, mountain).and_then(|event| check(&event.what).map(|()| event));
@@ -126,7 +127,7 @@ impl Batch {
             let refused = event.map(|mut event| {
                 if let (None, Some(key)) = (&event.id, key) {
                     event.id = Some(key.event(number));
-                    called = KEY;
+                    called = KEY_HEADER;
                 }
                 batch.events.push(event);
             });
@@ -142,7 +143,7 @@ impl Batch {
     }
 }
 
-fn event(line: &[u8], mountain: &Mountain) -> Result<NewEvent> {
+fn event(line: &[u8], mountain: &ResortCatalog) -> Result<NewEvent> {
     if line.len() > LINE_BYTES_MAX {
         let reason = format!("must be at most {LINE_BYTES_MAX} bytes long");
         return Err(Error::invalid("line", reason));
@@ -152,7 +153,7 @@ fn event(line: &[u8], mountain: &Mountain) -> Result<NewEvent> {
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::rides::EventId;
+    use lodge_domain::rides::RideEventId;
 
     use super::*;
     use crate::rides::samples;
@@ -180,11 +181,11 @@ mod tests {
         let numbers: Vec<_> = batch.lines.iter().map(|line| line.number).collect();
         assert_eq!((numbers, batch.refused()), (vec![1, 4, 5, 6, 7], 1));
         assert_eq!(refusals(&batch), [(4, "body: must be a JSON object")]);
-        let text = |text: &str| EventId::Text(text.into());
+        let text = |text: &str| RideEventId::Text(text.into());
         let ids: Vec<_> = batch.events.iter().map(|event| event.id.clone()).collect();
         assert_eq!(ids, [None, Some(text("a1")), Some(text("b")), None]);
-        assert_eq!(batch.events[3].what, What::Void(text("b")));
-        let What::Ride(ride) = &batch.events[0].what else { panic!("no ride") };
+        assert_eq!(batch.events[3].what, RideEventContent::Void(text("b")));
+        let RideEventContent::Ride(ride) = &batch.events[0].what else { panic!("no ride") };
         assert_eq!((ride.skier.0, ride.lift.0, ride.vertical), (3, 5, 50));
     }
 
@@ -248,9 +249,9 @@ mod tests {
     #[test]
     fn an_event_that_the_sender_may_not_send_is_left_out() {
         let body = format!("{RIDE}\nbad\n{{\"void\":\"a\"}}\n{RIDE}");
-        let check = |what: &What| match what {
-            What::Ride(_) => Ok(()),
-            What::Void(_) => Err(Error::forbidden("no voids")),
+        let check = |what: &RideEventContent| match what {
+            RideEventContent::Ride(_) => Ok(()),
+            RideEventContent::Void(_) => Err(Error::forbidden("no voids")),
         };
         let batch = Batch::read(body.as_bytes(), &samples::mountain(), None, check);
         assert_eq!((batch.events.len(), batch.refused()), (2, 2));
@@ -269,7 +270,7 @@ mod tests {
             batch.events.into_iter().map(|event| event.id.unwrap()).collect::<Vec<_>>()
         };
         let key: BatchKey = "day 9".parse().unwrap();
-        assert_eq!(ids("day 9"), [key.event(1), EventId::Text("a".into()), key.event(5)]);
+        assert_eq!(ids("day 9"), [key.event(1), RideEventId::Text("a".into()), key.event(5)]);
         assert_ne!(ids("day 10")[0], ids("day 9")[0]);
         assert_eq!(ids("day 10")[1], ids("day 9")[1]);
     }

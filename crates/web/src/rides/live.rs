@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 
 use crate::edge::{
     address::Client,
-    stream::{Bounds, Streams, event},
+    stream::{StreamLimits, Streams, event},
 };
 
 /// Interval between two checks for changes.
@@ -91,13 +91,13 @@ struct Feed {
 
 impl Live {
     /// Creates the streams, limited by `bounds`; they end at `end`.
-    pub(super) fn until(end: CancellationToken, bounds: Bounds) -> Self {
+    pub(super) fn until(end: CancellationToken, bounds: StreamLimits) -> Self {
         Self { streams: Streams::new("rides", bounds, end), feed: Mutex::default() }
     }
 
     /// Answers a client with a stream.
-    pub(super) fn told(&self, rides: &Arc<Rides>, client: Client) -> Result<Response> {
-        let place = self.streams.place(client)?;
+    pub(super) fn stream(&self, rides: &Arc<Rides>, client: Client) -> Result<Response> {
+        let place = self.streams.acquire(client)?;
         let feed = self.feed(|latest| look(Arc::clone(rides), latest));
         Ok(place.answer(changes(feed)))
     }
@@ -159,7 +159,7 @@ async fn newest(rides: &Rides, stored: &mut Option<u64>) -> Result<Option<Bytes>
     if *stored == Some(now) {
         return Ok(None);
     }
-    let event = match rides.mountain_day(None, None).await? {
+    let event = match rides.all_resorts_day(None, None).await? {
         Some(day) => {
             let json = LiveJson {
                 season: day.season.to_string(),
@@ -186,7 +186,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_task_polls_for_all_streams_while_there_are_any() {
-        let live = Live::until(CancellationToken::new(), Bounds::among(100));
+        let live = Live::until(CancellationToken::new(), StreamLimits::among(100));
         let mut senders = Vec::new();
         let mut listen = || {
             let feed = live.feed(|latest| {
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_later_stream_begins_with_the_latest_event() {
-        let live = Live::until(CancellationToken::new(), Bounds::among(100));
+        let live = Live::until(CancellationToken::new(), StreamLimits::among(100));
         let (sender, mut senders) = tokio::sync::mpsc::unbounded_channel();
         let begin = |latest: watch::Sender<Bytes>| {
             sender.send(latest.clone()).unwrap();
@@ -226,7 +226,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_ended_task_is_replaced_by_a_new_one() {
-        let live = Live::until(CancellationToken::new(), Bounds::among(100));
+        let live = Live::until(CancellationToken::new(), StreamLimits::among(100));
         let ended = live.feed(|latest| async move { drop(latest) });
         assert_eq!(changes(Arc::clone(&ended)).count().await, 0);
         let next = live.feed(|latest| async move { latest.closed().await });

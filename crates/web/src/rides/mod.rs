@@ -3,6 +3,7 @@
 mod api;
 mod app;
 mod batch;
+mod compression;
 mod course;
 mod dto;
 mod export;
@@ -10,7 +11,6 @@ mod lines;
 mod live;
 mod number;
 mod openapi;
-mod packing;
 mod pages;
 pub(crate) mod passes;
 mod query;

@@ -10,21 +10,21 @@ use serde_json::value::RawValue;
 
 /// Stands for text that is not a whole number. It is out of every range, so that the lookup's error names the
 /// valid numbers.
-const NONE: u64 = u64::MAX;
+const INVALID: u64 = u64::MAX;
 
 /// Parses a number that consists only of digits.
 pub(super) fn digits(text: &str) -> u64 {
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    is_number.then(|| text.parse().ok()).flatten().unwrap_or(NONE)
+    is_number.then(|| text.parse().ok()).flatten().unwrap_or(INVALID)
 }
 
 /// Returns the numbers of a path that alternates words and numbers. A percent-encoded segment is not a number.
 pub(super) fn in_path<const N: usize>(path: &str) -> [u64; N] {
     let mut segments = path.split('/').skip(2).step_by(2);
-    std::array::from_fn(|_| segments.next().map_or(NONE, digits))
+    std::array::from_fn(|_| segments.next().map_or(INVALID, digits))
 }
 
-/// A whole number in JSON; any other value is read as [`NONE`].
+/// A whole number in JSON; any other value is read as [`INVALID`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number(pub(super) u64);
 
@@ -74,16 +74,16 @@ mod tests {
             [0, 1, 2025, u64::MAX - 1]
         );
         for text in ["", "+1", "-1", " 1", "1 ", "0x1", "1.0", "1e3", "%31", "١", "1_0"] {
-            assert_eq!(digits(text), NONE, "{text}");
+            assert_eq!(digits(text), INVALID, "{text}");
         }
-        assert_eq!(digits("99999999999999999999999"), NONE);
+        assert_eq!(digits("99999999999999999999999"), INVALID);
     }
 
     #[test]
     fn the_numbers_of_a_path_follow_its_words() {
         assert_eq!(in_path("/skiers/1/seasons/2025/days/3/skiers/4"), [1, 2025, 3, 4]);
         assert_eq!(in_path("/skiers/7/vertical"), [7]);
-        assert_eq!(in_path("/resorts/x/seasons"), [NONE]);
+        assert_eq!(in_path("/resorts/x/seasons"), [INVALID]);
     }
 
     #[test]
@@ -92,10 +92,10 @@ mod tests {
             ["1.0", "1e3", "-1", "-0", "\"1\"", "true", "[1]", "{\"a\":[{}]}", "1e999", "null"]
         {
             let read = serde_json::from_str::<Number>(json).map(|number| number.0);
-            assert!(read.is_err() || read.is_ok_and(|number| number == NONE), "{json}");
+            assert!(read.is_err() || read.is_ok_and(|number| number == INVALID), "{json}");
         }
         let huge = serde_json::from_str::<Number>("18446744073709551616").unwrap();
-        assert_eq!(huge.0, NONE);
+        assert_eq!(huge.0, INVALID);
         assert_eq!(serde_json::from_str::<Number>("40").unwrap().0, 40);
     }
 }

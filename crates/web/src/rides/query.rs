@@ -2,11 +2,11 @@
 
 use lodge_domain::{
     Error, Result,
-    rides::{Day, LEADERS_MAX, Mountain, ResortDay, ResortId, Season, Span},
+    rides::{Day, LEADERS_MAX, ResortCatalog, ResortDay, ResortId, Season, Span},
 };
 
 use super::{app::numbered, number};
-use crate::json::given;
+use crate::json::required;
 
 /// Default size of a leaderboard.
 const LEADERS_DEFAULT: usize = 10;
@@ -16,14 +16,14 @@ const NAMED_MAX: usize = 100;
 
 /// The selected resorts and seasons, without duplicates.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct VerticalFilter {
     pub(super) resorts: Vec<ResortId>,
     pub(super) seasons: Vec<Season>,
 }
 
-impl Choice {
+impl VerticalFilter {
     /// Parses `resort` and `season`; `None` if both are absent.
-    pub(super) fn parse(query: Option<&str>, mountain: &Mountain) -> Result<Option<Self>> {
+    pub(super) fn parse(query: Option<&str>, mountain: &ResortCatalog) -> Result<Option<Self>> {
         let mut choice = Self::default();
         for (name, value) in pairs(query)? {
             match &*name {
@@ -65,15 +65,16 @@ pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) ->
 }
 
 /// Parses a day at a resort: `resort`, `season` and `day`.
-pub(super) fn day(query: Option<&str>, mountain: &Mountain) -> Result<ResortDay> {
-    let [resort, season, day] = once(query, ["resort", "season", "day"])?;
+pub(super) fn day(query: Option<&str>, mountain: &ResortCatalog) -> Result<ResortDay> {
+    let [resort, season, day] = single_values(query, ["resort", "season", "day"])?;
     let Span { season, resort, .. } = span(mountain, [resort, season, None])?;
-    Ok(ResortDay { season, resort, day: day_of(mountain, &given("day", day)?)? })
+    Ok(ResortDay { season, resort, day: day_of(mountain, &required("day", day)?)? })
 }
 
 /// Parses the span of a leaderboard and its size: `resort`, `season`, optional `day` and `limit`.
-pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span, usize)> {
-    let [resort, season, day, limit_given] = once(query, ["resort", "season", "day", "limit"])?;
+pub(super) fn leaders(query: Option<&str>, mountain: &ResortCatalog) -> Result<(Span, usize)> {
+    let [resort, season, day, limit_given] =
+        single_values(query, ["resort", "season", "day", "limit"])?;
     let limit = match limit_given {
         None => LEADERS_DEFAULT,
         Some(digits) => limit(&digits, LEADERS_MAX)?,
@@ -84,16 +85,16 @@ pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span,
 /// Parses `season` and optional `resort`.
 pub(super) fn season(
     query: Option<&str>,
-    mountain: &Mountain,
+    mountain: &ResortCatalog,
 ) -> Result<(Season, Option<ResortId>)> {
-    let [season, resort] = once(query, ["season", "resort"])?;
+    let [season, resort] = single_values(query, ["season", "resort"])?;
     let resort = resort.map(|digits| resort_of(mountain, &digits)).transpose()?;
-    Ok((season_of(mountain, &given("season", season)?)?, resort))
+    Ok((season_of(mountain, &required("season", season)?)?, resort))
 }
 
-fn span(mountain: &Mountain, [resort, season, day]: [Option<String>; 3]) -> Result<Span> {
-    let resort = resort_of(mountain, &given("resort", resort)?)?;
-    let season = season_of(mountain, &given("season", season)?)?;
+fn span(mountain: &ResortCatalog, [resort, season, day]: [Option<String>; 3]) -> Result<Span> {
+    let resort = resort_of(mountain, &required("resort", resort)?)?;
+    let season = season_of(mountain, &required("season", season)?)?;
     let day = day.map(|digits| day_of(mountain, &digits)).transpose()?;
     Ok(Span { season, resort, day })
 }
@@ -107,22 +108,22 @@ pub(super) fn limit(digits: &str, most: usize) -> Result<usize> {
 }
 
 /// Parses a resort's number.
-pub(super) fn resort_of(mountain: &Mountain, digits: &str) -> Result<ResortId> {
+pub(super) fn resort_of(mountain: &ResortCatalog, digits: &str) -> Result<ResortId> {
     numbered("resort", digits, |number| Ok(mountain.resort(number)?.0))
 }
 
 /// Parses a season's number.
-pub(super) fn season_of(mountain: &Mountain, digits: &str) -> Result<Season> {
+pub(super) fn season_of(mountain: &ResortCatalog, digits: &str) -> Result<Season> {
     numbered("season", digits, |number| mountain.season(number))
 }
 
 /// Parses a day's number.
-pub(super) fn day_of(mountain: &Mountain, digits: &str) -> Result<Day> {
+pub(super) fn day_of(mountain: &ResortCatalog, digits: &str) -> Result<Day> {
     numbered("day", digits, |number| mountain.day(number))
 }
 
 /// Returns the values of these parameters; a repeated or unknown parameter is an error.
-fn once<const N: usize>(
+fn single_values<const N: usize>(
     query: Option<&str>,
     names: [&'static str; N],
 ) -> Result<[Option<String>; N]> {
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn a_query_selects_any_resorts_and_seasons() {
         let mountain = mountain();
-        let parse = |query: Option<&str>| Choice::parse(query, &mountain);
+        let parse = |query: Option<&str>| VerticalFilter::parse(query, &mountain);
         assert_eq!((parse(None).unwrap(), parse(Some("")).unwrap()), (None, None));
         for query in [
             "resort=1&season=2025&resort=2&resort=1",

@@ -1,13 +1,13 @@
 //! Test data.
 
-use lodge_domain::rides::{Mountain, Ranges, Resort, ResortId};
+use lodge_domain::rides::{Ranges, Resort, ResortCatalog, ResortId};
 
 /// Ten resorts of forty lifts.
-pub(super) fn mountain() -> Mountain {
+pub(super) fn mountain() -> ResortCatalog {
     let resort = |number: u16| {
         (ResortId(number), Resort::with_numbered_lifts(format!("Resort {number}"), 1..=40))
     };
     let ranges =
         Ranges { seasons: 1..=9999, days: 1..=366, minutes: 1..=1440, skiers: 1..=100_000 };
-    Mountain::new((1..=10).map(resort).collect(), ranges)
+    ResortCatalog::new((1..=10).map(resort).collect(), ranges)
 }

@@ -6,7 +6,7 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::Uri;
 use lodge_domain::{
     Error, Result,
-    rides::{Dimension, GROUPS_MAX, Mountain, RideQuery},
+    rides::{Dimension, GROUPS_MAX, ResortCatalog, RideQuery},
 };
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     number,
     query::{add, add_all, limit, pairs},
 };
-use crate::{error::HttpResult, request::Asked};
+use crate::{error::HttpResult, request::RequestContext};
 
 /// Default limit of groups.
 const GROUPS_DEFAULT: usize = 1_000;
@@ -36,15 +36,19 @@ const GROUPS_DEFAULT: usize = 1_000;
     responses((status = 200, body = FoundJson), (status = 400, description = "Invalid parameter; the message names it"),
         (status = 429, description = "Too many searches of this address in progress; see Retry-After"),
         (status = 503, description = "The search took too long: narrow it; or too many searches in progress: see Retry-After")))]
-pub(super) async fn search(State(app): State<RidesApp>, asked: Asked, uri: Uri) -> HttpResult {
-    let query = parse(uri.query(), app.rides.mountain())?;
-    let _place = app.searches.place(asked.client)?;
+pub(super) async fn search(
+    State(app): State<RidesApp>,
+    asked: RequestContext,
+    uri: Uri,
+) -> HttpResult {
+    let query = parse(uri.query(), app.rides.catalog())?;
+    let _place = app.searches.acquire(asked.client)?;
     let by = query.by.clone();
     let found = app.rides.search().search(query).await?;
     Ok(Json(FoundJson::of(&by, &found)).into_response())
 }
 
-fn parse(query: Option<&str>, mountain: &Mountain) -> Result<RideQuery> {
+fn parse(query: Option<&str>, mountain: &ResortCatalog) -> Result<RideQuery> {
     let mut parsed =
         RideQuery { count_skiers: true, limit: GROUPS_DEFAULT, ..RideQuery::default() };
     let mut seen = Vec::new();
@@ -67,7 +71,7 @@ fn take(
     parsed: &mut RideQuery,
     name: &'static str,
     value: &str,
-    mountain: &Mountain,
+    mountain: &ResortCatalog,
 ) -> Result<()> {
     match name {
         "resort" => {

@@ -26,7 +26,7 @@ pub(super) async fn owner(
 }
 
 /// Makes the cookie value of `key`.
-pub(super) fn note(secret: &InstallationSecret, key: KeyId, now: Timestamp) -> String {
+pub(super) fn cookie_value(secret: &InstallationSecret, key: KeyId, now: Timestamp) -> String {
     seal(secret, key, now.as_second() + SECONDS)
 }
 

@@ -26,15 +26,15 @@ use tokio::{
 
 use super::PoolOptions;
 use crate::{
-    frame::{Broken, Incoming, Outgoing, receive, send_together, written},
-    hello,
+    frame::{ConnectionError, Incoming, Outgoing, receive, send_together, written},
+    handshake,
     message::{FromClient, FromServer, read_outcome},
 };
 
 /// The callers' handle of a connection.
 pub(super) struct Connection {
     frames: Sender<Bytes>,
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Answered>>>,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<TimedOutcome>>>,
     next: AtomicU64,
     in_flight_max: usize,
     /// Whether the server accepts no more calls, or the connection has ended.
@@ -42,20 +42,20 @@ pub(super) struct Connection {
 }
 
 /// The outcome of a call and the time of its arrival.
-pub(super) struct Answered {
+pub(super) struct TimedOutcome {
     pub(super) outcome: Result<Reply>,
     /// From this time on the call no longer counted as in flight on the connection.
     pub(super) at: Instant,
 }
 
-impl Answered {
+impl TimedOutcome {
     fn now(outcome: Result<Reply>) -> Self {
         Self { outcome, at: Instant::now() }
     }
 }
 
-/// The I/O side of a connection, driven by [`Running::run`].
-pub(super) struct Running {
+/// The I/O side of a connection, driven by [`ConnectionTask::run`].
+pub(super) struct ConnectionTask {
     connection: Arc<Connection>,
     incoming: Incoming,
     outgoing: Outgoing,
@@ -71,9 +71,9 @@ impl Connection {
     pub(super) async fn begin(
         (mut incoming, mut outgoing): (Incoming, Outgoing),
         options: &PoolOptions,
-    ) -> Result<(Arc<Self>, Running), Broken> {
+    ) -> Result<(Arc<Self>, ConnectionTask), ConnectionError> {
         let sides = (&mut incoming, &mut outgoing);
-        let allowed = hello::introduce(sides, &options.key, options.patience).await?;
+        let allowed = handshake::connect(sides, &options.key, options.patience).await?;
         let in_flight_max = allowed.min(options.in_flight_max) as usize;
         // Capacity for each call and its cancellation.
         let (sender, frames) = channel(2 * in_flight_max + 1);
@@ -84,7 +84,7 @@ impl Connection {
             in_flight_max,
             closing: AtomicBool::new(false),
         });
-        let running = Running {
+        let running = ConnectionTask {
             connection: Arc::clone(&connection),
             incoming,
             outgoing,
@@ -108,10 +108,10 @@ impl Connection {
     }
 
     /// Makes a call; returns `None` if it was certainly not sent.
-    pub(super) async fn call(&self, call: &Call, deadline: Instant) -> Option<Answered> {
+    pub(super) async fn call(&self, call: &Call, deadline: Instant) -> Option<TimedOutcome> {
         let call = match to_raw_value(call) {
             Ok(call) => call,
-            Err(error) => return Some(Answered::now(Err(Error::internal(error)))),
+            Err(error) => return Some(TimedOutcome::now(Err(Error::internal(error)))),
         };
         let left = deadline.saturating_duration_since(Instant::now());
         let deadline_ms = u32::try_from(left.as_millis()).unwrap_or(u32::MAX);
@@ -126,12 +126,12 @@ impl Connection {
             waiting.insert(id, reply);
         }
         // From here on the server gets a cancellation if this future is dropped or times out.
-        let _given_up = GivenUp { connection: self, id };
+        let _given_up = CancelOnDrop { connection: self, id };
         if self.frames.try_send(frame).is_err() {
             self.waiting.lock().remove(&id);
             return None;
         }
-        let failed = |why| Answered::now(Err(Error::unavailable(why)));
+        let failed = |why| TimedOutcome::now(Err(Error::unavailable(why)));
         Some(match timeout_at(deadline, answer).await {
             Ok(Ok(answered)) => answered,
             Ok(Err(_)) => failed("lost the connection to the accounts tier"),
@@ -147,12 +147,12 @@ impl Connection {
 }
 
 /// Cancels a call at the server on drop, unless its answer has arrived: then it is no longer in `waiting`.
-struct GivenUp<'a> {
+struct CancelOnDrop<'a> {
     connection: &'a Connection,
     id: u64,
 }
 
-impl Drop for GivenUp<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if self.connection.waiting.lock().remove(&self.id).is_some() {
             // If the queue is full, the call ends at the server by its deadline.
@@ -161,18 +161,18 @@ impl Drop for GivenUp<'_> {
     }
 }
 
-impl Running {
+impl ConnectionTask {
     /// Sends calls and delivers answers until the connection ends; returns why. `better` is called whenever
     /// capacity may have become free.
-    pub(super) async fn run(self, better: impl Fn()) -> Broken {
+    pub(super) async fn run(self, better: impl Fn()) -> ConnectionError {
         let Self { connection, incoming, outgoing, frames, patience } = self;
         let ends = EndOnDrop(&connection);
         let ended = tokio::select! {
-            ended = hear(&connection, incoming, patience, &better) => ended,
-            ended = say(outgoing, frames, patience, &better) => ended,
+            ended = read_loop(&connection, incoming, patience, &better) => ended,
+            ended = write_loop(outgoing, frames, patience, &better) => ended,
         };
         drop(ends);
-        ended.err().unwrap_or(Broken::Closed)
+        ended.err().unwrap_or(ConnectionError::Closed)
     }
 }
 
@@ -185,21 +185,21 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-async fn hear(
+async fn read_loop(
     connection: &Connection,
     mut incoming: Incoming,
     patience: Duration,
     better: impl Fn(),
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     loop {
         // A live server answers every ping.
         let frame = receive(&mut incoming, PING_EVERY + patience).await?;
-        match serde_json::from_slice(&frame).map_err(Broken::Unreadable)? {
+        match serde_json::from_slice(&frame).map_err(ConnectionError::InvalidMessage)? {
             FromServer::Answer { id, outcome } => {
                 // The answer to a cancelled call is dropped.
                 let waiting = connection.waiting.lock().remove(&id);
                 if let Some(waiting) = waiting {
-                    let _ = waiting.send(Answered::now(read_outcome(&outcome)));
+                    let _ = waiting.send(TimedOutcome::now(read_outcome(&outcome)));
                 }
                 better();
             }
@@ -213,17 +213,17 @@ async fn hear(
 }
 
 /// Sends queued frames in batches, and a ping every [`PING_EVERY`].
-async fn say(
+async fn write_loop(
     mut outgoing: Outgoing,
     mut frames: Receiver<Bytes>,
     patience: Duration,
     better: impl Fn(),
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let mut pings = interval(PING_EVERY);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let first = tokio::select! {
-            frame = frames.recv() => frame.ok_or(Broken::Closed)?,
+            frame = frames.recv() => frame.ok_or(ConnectionError::Closed)?,
             _ = pings.tick() => written(&FromClient::Ping),
         };
         let began = Instant::now();

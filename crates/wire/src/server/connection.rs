@@ -17,15 +17,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Met, ServerOptions};
+use super::{Authenticated, ServerOptions};
 use crate::{
-    frame::{Broken, Incoming, Outgoing, receive, send_together, written},
+    frame::{ConnectionError, Incoming, Outgoing, receive, send_together, written},
     message::{self, FromClient, FromServer, read_call},
 };
 
 /// Serves one connection to its end, then aborts its calls in flight.
 pub(super) async fn run(
-    met: Met,
+    met: Authenticated,
     backend: Arc<dyn Backend>,
     options: &ServerOptions,
     stop: CancellationToken,
@@ -39,12 +39,12 @@ pub(super) async fn run(
 }
 
 async fn serve(
-    met: Met,
+    met: Authenticated,
     backend: Arc<dyn Backend>,
     options: &ServerOptions,
     stop: CancellationToken,
-) -> Result<(), Broken> {
-    let Met { mut incoming, outgoing, _place } = met;
+) -> Result<(), ConnectionError> {
+    let Authenticated { mut incoming, outgoing, _place } = met;
     // Capacity for an answer to each call, and for other messages.
     let (answers, to_send) = channel(options.in_flight_max as usize + 2);
     let under_way = Arc::default();
@@ -62,7 +62,7 @@ async fn serve(
 }
 
 /// A call in flight.
-struct UnderWay {
+struct InFlightCall {
     task: AbortHandle,
     /// Reserved for the answer, so that a client that does not read answers gets no more calls accepted. Stored here
     /// and not in the task: an aborted task may end later, and the next call needs the capacity at once.
@@ -74,12 +74,16 @@ struct Calls<'a> {
     options: &'a ServerOptions,
     backend: Arc<dyn Backend>,
     answers: Sender<Bytes>,
-    under_way: Arc<Mutex<HashMap<u64, UnderWay>>>,
+    under_way: Arc<Mutex<HashMap<u64, InFlightCall>>>,
 }
 
 impl Calls<'_> {
     /// Accepts calls until the client disconnects, or until `stop` and the last answer.
-    async fn listen(&self, incoming: &mut Incoming, stop: CancellationToken) -> Result<(), Broken> {
+    async fn listen(
+        &self,
+        incoming: &mut Incoming,
+        stop: CancellationToken,
+    ) -> Result<(), ConnectionError> {
         loop {
             let frame = tokio::select! {
                 frame = receive(incoming, self.options.idle) => frame?,
@@ -93,7 +97,7 @@ impl Calls<'_> {
             loop {
                 match receive(incoming, self.options.idle).await {
                     Ok(frame) => self.take(&frame).await?,
-                    Err(Broken::Closed) => return Ok(()),
+                    Err(ConnectionError::Closed) => return Ok(()),
                     Err(error) => return Err(error),
                 }
             }
@@ -101,8 +105,8 @@ impl Calls<'_> {
         timeout(self.options.grace, finish).await.unwrap_or(Ok(()))
     }
 
-    async fn take(&self, frame: &[u8]) -> Result<(), Broken> {
-        match serde_json::from_slice(frame).map_err(Broken::Unreadable)? {
+    async fn take(&self, frame: &[u8]) -> Result<(), ConnectionError> {
+        match serde_json::from_slice(frame).map_err(ConnectionError::InvalidMessage)? {
             FromClient::Call { id, deadline_ms, call } => self.begin(id, deadline_ms, call).await,
             FromClient::Cancel { id } => {
                 if let Some(call) = self.under_way.lock().remove(&id) {
@@ -114,7 +118,12 @@ impl Calls<'_> {
         }
     }
 
-    async fn begin(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> Result<(), Broken> {
+    async fn begin(
+        &self,
+        id: u64,
+        deadline_ms: u32,
+        call: Box<RawValue>,
+    ) -> Result<(), ConnectionError> {
         if !self.start(id, deadline_ms, call) {
             let refused = Error::unavailable("too many calls in flight on this connection");
             return self.say(&message::answer(id, &Err(refused))).await;
@@ -138,16 +147,16 @@ impl Calls<'_> {
             let answer = written(&message::answer(id, &outcome));
             // Before the answer is sent: after it the client may send the next call.
             let call = finished.lock().remove(&id);
-            if let Some(UnderWay { place, .. }) = call {
+            if let Some(InFlightCall { place, .. }) = call {
                 place.send(answer);
             }
         });
-        under_way.insert(id, UnderWay { task: task.abort_handle(), place });
+        under_way.insert(id, InFlightCall { task: task.abort_handle(), place });
         true
     }
 
-    async fn say(&self, message: &FromServer) -> Result<(), Broken> {
-        self.answers.send(written(message)).await.map_err(|_| Broken::Closed)
+    async fn say(&self, message: &FromServer) -> Result<(), ConnectionError> {
+        self.answers.send(written(message)).await.map_err(|_| ConnectionError::Closed)
     }
 }
 
@@ -171,7 +180,7 @@ async fn send_all(
     mut outgoing: Outgoing,
     mut frames: Receiver<Bytes>,
     patience: Duration,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     while let Some(frame) = frames.recv().await {
         send_together(&mut outgoing, frame, &mut frames, patience).await?;
     }

@@ -13,7 +13,7 @@ use crate::support::{Server, ask, is_unavailable, key, said_by};
 /// A server with a short timeout of the handshake.
 fn impatient() -> Server {
     let hello = Duration::from_millis(200);
-    Server::start(ServerOptions { hello, ..ServerOptions::new(key()) })
+    Server::start(ServerOptions { handshake_timeout: hello, ..ServerOptions::new(key()) })
 }
 
 /// Sends bytes and reads until the server closes the connection.

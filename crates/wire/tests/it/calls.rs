@@ -7,7 +7,7 @@ use std::{
 
 use lodge_domain::{
     Error,
-    accounts::{Backend, Call, Own, SessionDigest},
+    accounts::{Backend, Call, OwnAccountCall, SessionDigest},
 };
 use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey};
 
@@ -36,7 +36,7 @@ async fn a_slow_call_delays_no_other() {
 async fn the_cause_of_an_internal_error_is_not_sent() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = server.pool(1);
-    let call = Call::Own { session: SessionDigest::of("x"), wish: Own::Export };
+    let call = Call::Own { session: SessionDigest::of("x"), call: OwnAccountCall::Export };
     let Err(error) = pool.call(call).await else { panic!("answered") };
     assert!(matches!(&error, Error::Internal(cause) if !cause.to_string().contains("secret")));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lodge_domain::accounts::{Call, EventKind, Order, Own, Reply};
+use lodge_domain::accounts::{AccountEventKind, Call, ModerationCommand, OwnAccountCall, Reply};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, from_str, from_value, to_value};
 
@@ -11,14 +11,14 @@ use crate::samples::{DOCUMENT, table};
 #[test]
 fn the_document_shows_each_call_and_each_reply_with_all_of_its_fields() {
     shows_all_of::<Call>("### Calls");
-    shows_all_of::<Own>("### Wishes");
-    shows_all_of::<Order>("### Orders");
+    shows_all_of::<OwnAccountCall>("### Calls about the own account");
+    shows_all_of::<ModerationCommand>("### Moderation commands");
     shows_all_of::<Reply>("### Replies");
 }
 
 #[test]
 fn the_document_names_every_kind_of_account_event() {
-    for kind in EventKind::ALL {
+    for kind in AccountEventKind::ALL {
         assert!(DOCUMENT.contains(&format!("`{}`", kind.name())), "{kind:?}");
     }
 }

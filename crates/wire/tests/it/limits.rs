@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::future::join_all;
 use lodge_domain::{
-    accounts::{Backend, Call, Own, SessionDigest, SignIn},
+    accounts::{Backend, Call, OwnAccountCall, SessionDigest, SignIn},
     passwords::Password,
 };
 
@@ -17,8 +17,8 @@ use tokio::{net::TcpStream, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    Server, ask, ask_at_once, deafened, is_unavailable, key, pool_options, said_by, until, wait,
-    wait_apart,
+    Server, ask, ask_at_once, is_unavailable, key, one_way_proxy, pool_options, said_by, until,
+    wait, wait_apart,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -44,7 +44,7 @@ async fn two_thousand_connections_do_not_disturb_five_hundred_authenticated_ones
 async fn keeps_coming(address: SocketAddr, until: CancellationToken) -> usize {
     let mut refusals = 0;
     loop {
-        let greeting = what_a_stranger_is_told(address).await;
+        let greeting = closing_greeting(address).await;
         refusals += usize::from(greeting.is_some_and(|greeting| greeting.refused.is_some()));
         if until.is_cancelled() {
             return refusals;
@@ -53,7 +53,7 @@ async fn keeps_coming(address: SocketAddr, until: CancellationToken) -> usize {
 }
 
 /// Reads the greeting of a connection that the server then closes.
-pub(crate) async fn what_a_stranger_is_told(address: SocketAddr) -> Option<raw::Greeting> {
+pub(crate) async fn closing_greeting(address: SocketAddr) -> Option<raw::ServerHello> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     serde_json::from_slice(said_by(&mut stream).await.get(4..)?).ok()
 }
@@ -61,7 +61,7 @@ pub(crate) async fn what_a_stranger_is_told(address: SocketAddr) -> Option<raw::
 #[tokio::test]
 async fn a_server_that_reads_nothing_delays_no_other_server() {
     let server = Server::start(ServerOptions::new(key()));
-    let deaf = deafened(server.address).await;
+    let deaf = one_way_proxy(server.address).await;
     let options = PoolOptions {
         in_flight_max: 4,
         deadline: Duration::from_millis(200),
@@ -149,7 +149,8 @@ async fn fails(pool: Arc<Pool>, number: usize) {
         1 => drop(timeout(Duration::from_millis(5), wait(&*pool)).await),
         // The server fails, or the call times out.
         _ => {
-            let export = Call::Own { session: SessionDigest::of("x"), wish: Own::Export };
+            let export =
+                Call::Own { session: SessionDigest::of("x"), call: OwnAccountCall::Export };
             assert!(pool.call(export).await.is_err());
         }
     }

@@ -230,7 +230,7 @@ pub(crate) fn is_unavailable<T>(outcome: &Result<T>) -> bool {
 }
 
 /// A proxy to a server that forwards nothing to it after the handshake.
-pub(crate) async fn deafened(server: SocketAddr) -> SocketAddr {
+pub(crate) async fn one_way_proxy(server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {

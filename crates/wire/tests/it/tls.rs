@@ -22,7 +22,7 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::{
-    limits::what_a_stranger_is_told,
+    limits::closing_greeting,
     support::{
         Counted, Server, ask, ask_at_once, is_unavailable, key, pool_options, said_by, until,
     },
@@ -213,10 +213,10 @@ async fn within_tls_the_key_is_still_required() {
 #[tokio::test]
 async fn a_client_without_tls_gets_a_refusal_that_says_so() {
     let authority = Authority::new();
-    let hello = Duration::from_millis(300);
-    let server = Server::start(ServerOptions { hello, ..with_tls(&authority, true) });
+    let handshake_timeout = Duration::from_millis(300);
+    let server = Server::start(ServerOptions { handshake_timeout, ..with_tls(&authority, true) });
     // A client that waits for a greeting, as a web process does.
-    let greeting = what_a_stranger_is_told(server.address).await.unwrap();
+    let greeting = closing_greeting(server.address).await.unwrap();
     assert_eq!(greeting.refused.as_deref(), Some("the server speaks TLS only"));
     // A client that sends first.
     let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -257,8 +257,8 @@ async fn a_client_with_tls_sends_nothing_without_it() {
 #[tokio::test]
 async fn a_partial_tls_handshake_times_out() {
     let authority = Authority::new();
-    let hello = Duration::from_millis(50);
-    let server = Server::start(ServerOptions { hello, ..with_tls(&authority, true) });
+    let handshake_timeout = Duration::from_millis(50);
+    let server = Server::start(ServerOptions { handshake_timeout, ..with_tls(&authority, true) });
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(&[0x16, 3, 1]).await.unwrap();
     said_by(&mut stream).await;

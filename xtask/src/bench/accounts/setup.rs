@@ -47,14 +47,14 @@ pub(super) fn start(options: &AccountsOptions) -> Result<Server> {
 }
 
 /// The file with the output of the creation of the folder, with its size.
-const SAID: &str = "said.txt";
+const SEED_OUTPUT: &str = "said.txt";
 
 /// The folder of this size, with the data folder `data` and the sessions' tokens in `tokens`; created if it
 /// does not exist or is incomplete. Remove `target/bench` after some weeks: sessions last 30 days.
 fn folder(options: &AccountsOptions) -> Result<PathBuf> {
     let name = format!("accounts-{}-{}", options.users, options.sessions);
     let folder = process::root().join("target/bench").join(name);
-    let note = folder.join(SAID);
+    let note = folder.join(SEED_OUTPUT);
     if note.exists() {
         return Ok(folder);
     }
@@ -70,7 +70,7 @@ fn folder(options: &AccountsOptions) -> Result<PathBuf> {
 
 /// Prints the bytes on disk when the folder was created.
 pub(super) fn size(options: &AccountsOptions) -> Result<()> {
-    let said = fs::read_to_string(folder(options)?.join(SAID))?;
+    let said = fs::read_to_string(folder(options)?.join(SEED_OUTPUT))?;
     println!("the folder when it was created (a seed's estimate: 220 bytes per account):");
     print!("{said}");
     Ok(())

@@ -36,14 +36,14 @@ struct Kind {
 /// Sends a name and a password; returns the status after the complete answer.
 fn post(lodge: &Lodge, http: &Http, path: &str, username: &str, password: &str) -> Result<u16> {
     let body = json!({ "username": username, "password": password });
-    let answer = http.ask("POST", lodge.address(), path, &[], Some(&body));
+    let answer = http.send_with("POST", lodge.address(), path, &[], Some(&body));
     Ok(answer.with_context(|| format!("no answer to {username} at {path}"))?.status)
 }
 
 /// Signs in with every kind in random order on one connection, repeatedly; returns the times of each kind in
 /// ms.
 fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Runs>> {
-    let http = Http::keeping();
+    let http = Http::keep_alive();
     // Connects before the first measurement.
     http.send("GET", lodge.address(), "/login").context("no answer")?;
     let mut times = vec![Runs::default(); kinds.len()];

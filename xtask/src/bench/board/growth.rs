@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::{BoardOptions, Budget, away, start, token};
+use super::{BoardOptions, Budget, catch_up, start, token};
 use crate::{
     bench::{
         figures::{Runs, table},
@@ -34,17 +34,18 @@ const PAGE_MS: f64 = 200.0;
 const SEARCH_MS: f64 = 100.0;
 
 /// A signed-in client.
-pub(super) struct Asker<'a> {
+pub(super) struct BoardClient<'a> {
     pub(super) lodge: &'a Lodge,
     pub(super) http: Http,
     token: String,
 }
 
-impl Asker<'_> {
+impl BoardClient<'_> {
     /// Sends a GET to the API or a page.
     pub(super) fn get(&self, path: &str) -> Result<Answer> {
         let (name, value) = self.signed_in(path);
-        let answer = self.http.ask("GET", self.lodge.address(), path, &[(name, &value)], None);
+        let answer =
+            self.http.send_with("GET", self.lodge.address(), path, &[(name, &value)], None);
         let answer = answer.with_context(|| format!("no answer to {path}"))?;
         ensure!(answer.status == 200, "{path}: {answer:?}");
         Ok(answer)
@@ -61,7 +62,7 @@ impl Asker<'_> {
 }
 
 /// A read with its bar, and a text that the answer must contain.
-struct Question {
+struct MeasuredRead {
     name: &'static str,
     path: String,
     bar_ms: Option<f64>,
@@ -74,9 +75,9 @@ struct Question {
 
 pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
     let lodge = start(scratch)?;
-    let asker = Asker { lodge: &lodge, http: Http::keeping(), token: token(&lodge)? };
-    let few = asked(options, &asker, (0, FEW))?;
-    let many = asked(options, &asker, (few.0, options.messages))?;
+    let asker = BoardClient { lodge: &lodge, http: Http::keep_alive(), token: token(&lodge)? };
+    let few = measure(options, &asker, (0, FEW))?;
+    let many = measure(options, &asker, (few.0, options.messages))?;
     println!(
         "\nLatency of reads in a channel of {} messages, and of {}. All were written over HTTP by\n\
          {} accounts, each posting one after the other. Times are measured by a client on this\n\
@@ -103,10 +104,10 @@ pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
             if many.keeps_its_bar() { "" } else { "NO" }
         );
     }
-    away::catch_up(options, &asker)?;
+    catch_up::catch_up(options, &asker)?;
     ensure!(many.0 >= options.messages, "a channel of only {} messages proves no bar", many.0);
     ensure!(
-        options.common.quick || many.1.iter().all(Question::keeps_its_bar),
+        options.common.quick || many.1.iter().all(MeasuredRead::keeps_its_bar),
         "a bar was not met"
     );
     Ok(())
@@ -121,11 +122,11 @@ struct Rare {
 }
 
 /// Grows the channel, and measures the reads; returns the number of messages, and the reads.
-fn asked(
+fn measure(
     options: &BoardOptions,
-    asker: &Asker<'_>,
+    asker: &BoardClient<'_>,
     (from, to): (u64, u64),
-) -> Result<(u64, Vec<Question>)> {
+) -> Result<(u64, Vec<MeasuredRead>)> {
     let (began, writing) = (Instant::now(), Budget::minutes(WRITING));
     let (mut written, mut rare) = (from, Vec::new());
     let at_once = AT_ONCE.min(to.saturating_sub(from).div_ceil(4));
@@ -146,7 +147,7 @@ fn asked(
     println!("the rare message comes after {} others", middle.place);
     let budget = Budget::minutes(ASKING);
     let mut all = questions(middle);
-    for Question { path, holds, .. } in &all {
+    for MeasuredRead { path, holds, .. } in &all {
         let answer = asker.get(path)?;
         ensure!(answer.body.contains(holds), "{path}: {answer:?}");
     }
@@ -154,14 +155,14 @@ fn asked(
     Ok((written, all))
 }
 
-impl Question {
+impl MeasuredRead {
     /// Whether the median is below the bar, if there is one.
     fn keeps_its_bar(&self) -> bool {
         self.bar_ms.is_none_or(|bar| self.medians.median() < bar)
     }
 
     /// One run.
-    fn ask(&mut self, asker: &Asker<'_>) -> Result<()> {
+    fn ask(&mut self, asker: &BoardClient<'_>) -> Result<()> {
         let (mut times, run) = (Runs::default(), Instant::now());
         while times.0.is_empty() || (times.0.len() < TIMES && run.elapsed() < RUN_MAX) {
             let began = Instant::now();
@@ -174,11 +175,11 @@ impl Question {
     }
 }
 
-fn questions(middle: &Rare) -> Vec<Question> {
+fn questions(middle: &Rare) -> Vec<MeasuredRead> {
     let Rare { word: rare, id: middle, .. } = middle;
     let of = |name, path: &str, bar_ms, holds: &str| {
         let (path, holds) = (path.to_owned(), holds.to_owned());
-        Question { name, path, bar_ms, holds, medians: Runs::default(), longest: 0.0 }
+        MeasuredRead { name, path, bar_ms, holds, medians: Runs::default(), longest: 0.0 }
     };
     let read =
         |name, path: &str, bar_ms| of(name, &format!("/api/board/lobby/{path}"), bar_ms, "\"id\":");
@@ -207,13 +208,13 @@ fn questions(middle: &Rare) -> Vec<Question> {
 
 impl Rare {
     /// Posts a rare message after `place` others.
-    fn post(asker: &Asker<'_>, place: u64) -> Result<Self> {
+    fn post(asker: &BoardClient<'_>, place: u64) -> Result<Self> {
         let word = format!("{RARE}{place}");
         let body = json!({ "client_id": word, "body": format!("seen: one {word}, in bloom") });
         let path = "/api/board/lobby/messages";
         let (name, value) = asker.signed_in(path);
         let at = asker.lodge.address();
-        let posted = asker.http.ask("POST", at, path, &[(name, &value)], Some(&body));
+        let posted = asker.http.send_with("POST", at, path, &[(name, &value)], Some(&body));
         let posted = posted.context("no answer to a rare message")?;
         ensure!(posted.status == 201, "a rare message: {posted:?}");
         let id = posted.text("id").context("a rare message has no id")?;

@@ -1,7 +1,7 @@
 //! The board: many open streams, the highest rate of posts, and a large channel.
 
-mod away;
 mod capacity;
+mod catch_up;
 mod growth;
 mod seed;
 mod setup;

@@ -27,13 +27,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// A sample of the server.
 #[derive(Clone, Copy)]
-struct Look {
+struct Sample {
     at: Instant,
     resident_mb: f64,
     cpu_us: f64,
 }
 
-impl Look {
+impl Sample {
     fn at(pid: u32) -> Result<Self> {
         let (resident_mb, cpu_us) = (resident_mb(pid)?, cpu_us(pid)?);
         Ok(Self { at: Instant::now(), resident_mb, cpu_us })
@@ -93,14 +93,14 @@ fn run(options: &BoardOptions, scratch: &Scratch, kind: &str) -> Result<Figures>
     let lodge = start(scratch)?;
     // Posts without a stream, so that the memory for posts themselves is allocated before the sample.
     lodge.load(&format!("{load} --streams-per-user 0 --rate {WARM_UP_RATE} --duration 5s"))?;
-    let before = Look::at(lodge.pid())?;
+    let before = Sample::at(lodge.pid())?;
     let seconds = options.common.seconds;
     let posts = format!("{load} --verify --rate {RATE} --duration {seconds}s {kind}");
     let (report, looks) = watched(&lodge, options.streams, &posts)?;
     lodge.terminate()?;
     let (open, end) = looks.first().zip(looks.last()).context("the streams were never all open")?;
     let streams = f64::from(options.streams);
-    let each_kb = |look: &Look| (look.resident_mb - before.resident_mb) * 1e3 / streams;
+    let each_kb = |look: &Sample| (look.resident_mb - before.resident_mb) * 1e3 / streams;
     let elapsed_us = (end.at - open.at).as_secs_f64() * 1e6;
     Ok([
         report.number("/posts/latency_ms/p99")?,
@@ -115,13 +115,13 @@ fn run(options: &BoardOptions, scratch: &Scratch, kind: &str) -> Result<Figures>
 }
 
 /// Runs a load, and samples the server while all streams are open.
-fn watched(lodge: &Server, streams: u32, load: &str) -> Result<(Report, Vec<Look>)> {
+fn watched(lodge: &Server, streams: u32, load: &str) -> Result<(Report, Vec<Sample>)> {
     thread::scope(|scope| {
         let running = scope.spawn(|| lodge.load(load));
         let mut looks = Vec::new();
         while !running.is_finished() {
             if lodge.metric(OPEN)?.unwrap_or_default() >= f64::from(streams) {
-                looks.push(Look::at(lodge.pid())?);
+                looks.push(Sample::at(lodge.pid())?);
             }
             thread::sleep(LOOK_EVERY);
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::workloads::{Ground, Run, Workload};
+use super::workloads::{Run, Setup, Workload};
 use crate::bench::{
     figures::Served,
     lodge::{Lodge, Scratch, Server, local},
@@ -30,7 +30,7 @@ pub(super) struct Side {
 
 impl Binary<'_> {
     /// Starts the binary on a new folder, prepared for a workload.
-    pub(super) fn serve(self, ground: &Ground) -> Result<Side> {
+    pub(super) fn serve(self, ground: &Setup) -> Result<Side> {
         let folder = Scratch::new()?;
         let lodge = Lodge::of(self.lodge, folder.path("")).loaded_by(self.generator);
         let mut lodge = lodge.at(local(self.port), local(self.port + 1));

@@ -19,12 +19,12 @@ const ROUND_S: u32 = 5;
 /// A load, and the state that it needs.
 pub(super) struct Workload {
     pub(super) name: &'static str,
-    pub(super) ground: Ground,
+    pub(super) ground: Setup,
     pub(super) run: fn(&Lodge, Run) -> Result<Answered>,
 }
 
 /// The state of a server before the first run.
-pub(super) struct Ground {
+pub(super) struct Setup {
     pub(super) settings: &'static [(&'static str, &'static str)],
     /// Accounts, all signed in.
     pub(super) accounts: u32,
@@ -64,12 +64,12 @@ pub(super) const WORKLOADS: [Workload; 8] = [
     }),
 ];
 
-const PLAIN: Ground = Ground { settings: &[], accounts: 0, links: 0 };
-const WITH_LINKS: Ground = Ground { links: LINKS, ..PLAIN };
-const WITH_RIDES: Ground = Ground { settings: &[("LODGE_APPS", "rides")], ..PLAIN };
-const WITH_ACCOUNTS: Ground =
-    Ground { settings: &[("LODGE_APPS", "accounts")], accounts: ACCOUNTS, ..PLAIN };
-const WITH_BOARD: Ground = Ground {
+const PLAIN: Setup = Setup { settings: &[], accounts: 0, links: 0 };
+const WITH_LINKS: Setup = Setup { links: LINKS, ..PLAIN };
+const WITH_RIDES: Setup = Setup { settings: &[("LODGE_APPS", "rides")], ..PLAIN };
+const WITH_ACCOUNTS: Setup =
+    Setup { settings: &[("LODGE_APPS", "accounts")], accounts: ACCOUNTS, ..PLAIN };
+const WITH_BOARD: Setup = Setup {
     settings: &[("LODGE_APPS", "board"), ("LODGE_LIMITS_POSTS_PER_MINUTE", "0")],
     accounts: STREAMS,
     ..PLAIN
@@ -77,7 +77,7 @@ const WITH_BOARD: Ground = Ground {
 
 const fn workload(
     name: &'static str,
-    ground: Ground,
+    ground: Setup,
     run: fn(&Lodge, Run) -> Result<Answered>,
 ) -> Workload {
     Workload { name, ground, run }

@@ -14,20 +14,20 @@ pub(super) struct Point {
     pub(super) workers: u32,
     /// Requests a second, in an open loop.
     pub(super) rate: u32,
-    pub(super) people: People,
+    pub(super) people: RequestAccounts,
     /// By the title of the column.
     pub(super) seed: Vec<(&'static str, &'static str)>,
 }
 
 /// The accounts of the requests.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum People {
+pub(super) enum RequestAccounts {
     /// All accounts with a session, uniformly.
     SignedIn,
     /// The first accounts with a session, of this number.
     First(u64),
     /// All accounts, by Zipf's law.
-    Everybody(u64),
+    AllAccounts(u64),
 }
 
 /// Requests a second of the seed's tables by pool, the maximum of its rate limiter.
@@ -55,7 +55,7 @@ pub(super) fn of(part: Part, users: u64) -> Vec<Point> {
                 cache_s,
                 workers: 64,
                 rate: 2000,
-                people: People::Everybody(users),
+                people: RequestAccounts::AllAccounts(users),
                 seed: Vec::new(),
             })
             .into(),
@@ -69,7 +69,7 @@ fn by_pool(pool: usize, workers: u32, [trip, read, update]: [&'static str; 3]) -
         cache_s: 0,
         workers,
         rate: RATE,
-        people: People::SignedIn,
+        people: RequestAccounts::SignedIn,
         seed: vec![
             ("client p99", trip),
             ("send", "0"),
@@ -98,7 +98,7 @@ fn cached() -> Vec<Point> {
         cache_s: EXPIRY_S,
         workers: 1000,
         rate,
-        people: People::First(1000),
+        people: RequestAccounts::First(1000),
         seed: titles.into_iter().zip(figures).collect(),
     };
     rows.map(point).into()

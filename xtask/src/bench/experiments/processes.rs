@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 
 use super::{
     options::ExperimentOptions,
-    points::{People, Point},
+    points::{Point, RequestAccounts},
 };
 use crate::bench::{
     lodge::{Lodge, Report, Scratch, local},
@@ -108,9 +108,9 @@ impl<'a> Bench<'a> {
     fn read(&self, web: &Lodge, point: &Point, number: u32) -> Result<Report> {
         let Point { workers, rate, people, .. } = point;
         let people = match people {
-            People::SignedIn => String::new(),
-            People::First(first) => format!("--sessions {first}"),
-            People::Everybody(users) => format!("--zipf 1 --users {users}"),
+            RequestAccounts::SignedIn => String::new(),
+            RequestAccounts::First(first) => format!("--sessions {first}"),
+            RequestAccounts::AllAccounts(users) => format!("--zipf 1 --users {users}"),
         };
         let load = format!("accounts-get --tokens tokens --connections {workers} --rate {rate}");
         self.load(web, number, &format!("{load} {people}"))

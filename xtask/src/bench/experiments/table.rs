@@ -6,7 +6,7 @@ use lodge_load::Spread;
 
 use super::{
     options::EXPIRY_S,
-    points::{People, Point},
+    points::{Point, RequestAccounts},
     processes::Run,
 };
 use crate::bench::prometheus::Histogram;
@@ -74,7 +74,7 @@ impl Figures {
 #[expect(clippy::cast_precision_loss, reason = "there are some thousand users")]
 fn expected(point: &Point, duration: Duration) -> Option<f64> {
     match point.people {
-        People::First(users) if point.cache_s > 0 => {
+        RequestAccounts::First(users) if point.cache_s > 0 => {
             Some(users as f64 * duration.as_secs_f64() / EXPIRY_S as f64)
         }
         _ => None,

@@ -13,7 +13,7 @@ use std::{
 use lodge_testbed::{Cluster, Deployment, Kind, Member};
 use rand::{RngExt as _, rngs::StdRng, seq::IndexedRandom as _};
 
-use super::ledger::{Fate, Ledger};
+use super::ledger::{AnswerLog, RequestOutcome};
 use crate::http::{Answer, Http};
 
 /// A server of the cluster for clients: a web process, or the balancer.
@@ -24,7 +24,7 @@ pub(crate) struct Route {
 }
 
 /// The state that all clients share.
-pub(crate) struct Common {
+pub(crate) struct SharedState {
     pub(crate) http: Http,
     pub(crate) routes: Vec<Route>,
     /// The API key of the repeaters, so that their links can be listed.
@@ -35,19 +35,19 @@ pub(crate) struct Common {
     pub(super) replaces: bool,
     pub(super) stop: AtomicBool,
     pub(super) has_failed: AtomicBool,
-    pub(super) ledger: Ledger,
+    pub(super) ledger: AnswerLog,
 }
 
 /// A client.
 pub(super) struct Client {
-    pub(super) common: Arc<Common>,
+    pub(super) common: Arc<SharedState>,
     pub(super) number: usize,
     pub(super) random: StdRng,
     /// The number of names that it has used.
     pub(super) turn: u64,
 }
 
-impl Common {
+impl SharedState {
     pub(crate) fn new(cluster: &Cluster, api_key: &str, tag: String) -> Self {
         let members = Member::of(Kind::Web).chain(Member::of(Kind::Haproxy));
         let route = |member| Route { member, address: cluster.layout().address(member) };
@@ -59,7 +59,7 @@ impl Common {
             replaces: cluster.deployment() == Deployment::WriteBehind,
             stop: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
-            ledger: Ledger::default(),
+            ledger: AnswerLog::default(),
         }
     }
 
@@ -110,8 +110,8 @@ impl Client {
     ) -> Option<Answer> {
         let began = Instant::now();
         let answer = send(&self.common.http, route.address);
-        let fate = Fate::of(answer.as_ref(), |answer| answer.status == good);
-        self.note(work, route, began, fate);
+        let fate = RequestOutcome::of_answer(answer.as_ref(), |answer| answer.status == good);
+        self.record(work, route, began, fate);
         answer.filter(|answer| answer.status == good)
     }
 
@@ -121,7 +121,13 @@ impl Client {
         self.write(work, route, 201, |http, at| http.send("PUT", at, &put)).is_some()
     }
 
-    pub(super) fn note(&self, work: &'static str, route: Route, began: Instant, fate: Fate) {
-        self.common.ledger.note(self.number, work, route.member, began, fate);
+    pub(super) fn record(
+        &self,
+        work: &'static str,
+        route: Route,
+        began: Instant,
+        fate: RequestOutcome,
+    ) {
+        self.common.ledger.record(self.number, work, route.member, began, fate);
     }
 }

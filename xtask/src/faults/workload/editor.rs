@@ -13,7 +13,7 @@ use lodge_testbed::Kind;
 use rand::RngExt as _;
 use serde_json::json;
 
-use super::{Client, EDIT, Expected, Fate, Route};
+use super::{Client, EDIT, Expected, RequestOutcome, Route};
 use crate::http::Http;
 
 /// Links that are edited concurrently.
@@ -35,21 +35,21 @@ const POLL: Duration = Duration::from_millis(40);
 const LEFT_ALONE: usize = 40;
 
 /// An edited link, and whether it is to be edited again.
-enum Edited {
-    Again(Own),
-    Enough(Own),
+enum EditState {
+    Again(EditedLink),
+    Enough(EditedLink),
 }
 
 /// A link with its manage key, and the version of its last edit.
-struct Own {
+struct EditedLink {
     short: String,
     key: String,
     version: usize,
 }
 
 pub(super) fn work(mut client: Client) {
-    let mut links: Vec<Own> = Vec::new();
-    let mut left_alone: VecDeque<(Own, Instant)> = VecDeque::new();
+    let mut links: Vec<EditedLink> = Vec::new();
+    let mut left_alone: VecDeque<(EditedLink, Instant)> = VecDeque::new();
     while !client.is_to_stop() {
         if links.len() < LINKS {
             links.extend(make(&mut client));
@@ -57,8 +57,8 @@ pub(super) fn work(mut client: Client) {
         if !links.is_empty() {
             let link = links.swap_remove(client.random.random_range(..links.len()));
             match edit(&mut client, link) {
-                Some(Edited::Again(link)) => links.push(link),
-                Some(Edited::Enough(link)) => left_alone.push_front((link, Instant::now())),
+                Some(EditState::Again(link)) => links.push(link),
+                Some(EditState::Enough(link)) => left_alone.push_front((link, Instant::now())),
                 None => {}
             }
         }
@@ -72,27 +72,27 @@ pub(super) fn work(mut client: Client) {
     }
 }
 
-impl Own {
+impl EditedLink {
     fn target(&self) -> String {
         format!("https://example.org/{}/{}", self.short, self.version)
     }
 }
 
-fn make(client: &mut Client) -> Option<Own> {
+fn make(client: &mut Client) -> Option<EditedLink> {
     let short = client.fresh();
-    let mut link = Own { short, key: String::new(), version: 0 };
+    let mut link = EditedLink { short, key: String::new(), version: 0 };
     let route = client.any_route(None);
     if client.common.replaces {
         return client.put(EDIT, route, &link.short, &link.target()).then_some(link);
     }
     let body = json!({ "target": link.target(), "short": link.short });
-    let send = |http: &Http, at| http.ask("POST", at, "/api/links", &[], Some(&body));
+    let send = |http: &Http, at| http.send_with("POST", at, "/api/links", &[], Some(&body));
     link.key = client.write(EDIT, route, 201, send)?.text("manage_key")?;
     Some(link)
 }
 
 /// Edits a link; returns `None` if the outcome is unknown.
-fn edit(client: &mut Client, mut link: Own) -> Option<Edited> {
+fn edit(client: &mut Client, mut link: EditedLink) -> Option<EditState> {
     let before = link.target();
     link.version += 1;
     if !send(client, &link) {
@@ -101,26 +101,26 @@ fn edit(client: &mut Client, mut link: Own) -> Option<Edited> {
         return None;
     }
     let targets = vec![link.target()];
-    see_everywhere(client, &link.short, &targets);
+    check_all_webs(client, &link.short, &targets);
     if link.version < EDITS {
-        return Some(Edited::Again(link));
+        return Some(EditState::Again(link));
     }
     let short = link.short.clone();
     client.common.ledger.expect(Expected { short, targets, is_edited: true });
-    Some(Edited::Enough(link))
+    Some(EditState::Enough(link))
 }
 
 /// Checks a link with all edits, once the last one must be visible on every web process.
-fn look_again(client: &mut Client, links: &VecDeque<(Own, Instant)>) {
+fn look_again(client: &mut Client, links: &VecDeque<(EditedLink, Instant)>) {
     let route = client.any_route(None);
     let Some((link, since)) = links.get(client.random.random_range(..LEFT_ALONE)) else { return };
     if route.member.kind == Kind::Web && since.elapsed() > SEEN {
-        sees(client, route, &link.short, &[link.target()], *since);
+        check_web(client, route, &link.short, &[link.target()], *since);
     }
 }
 
 /// Sends an edit until it is acknowledged; returns false if it never is.
-fn send(client: &mut Client, link: &Own) -> bool {
+fn send(client: &mut Client, link: &EditedLink) -> bool {
     let (mut route, once) = (client.any_route(None), client.fresh());
     if client.common.replaces {
         return client.put(EDIT, route, &link.short, &link.target());
@@ -135,21 +135,21 @@ fn send(client: &mut Client, link: &Own) -> bool {
     false
 }
 
-fn patch(client: &Client, route: Route, link: &Own, once: &str) -> bool {
+fn patch(client: &Client, route: Route, link: &EditedLink, once: &str) -> bool {
     let (path, key) = (format!("/api/links/{}", link.short), format!("Bearer {}", link.key));
     let body = json!({ "target": link.target() });
     let headers = [("Authorization", key.as_str()), ("Idempotency-Key", once)];
-    let send = |http: &Http, at| http.ask("PATCH", at, &path, &headers, Some(&body));
+    let send = |http: &Http, at| http.send_with("PATCH", at, &path, &headers, Some(&body));
     client.write(EDIT, route, 200, send).is_some()
 }
 
 /// Reads the link from every web process until it shows the edit. An older version is an error if the
 /// request was sent more than a second after the acknowledgement.
-fn see_everywhere(client: &Client, short: &str, wanted: &[String]) {
+fn check_all_webs(client: &Client, short: &str, wanted: &[String]) {
     let acknowledged = Instant::now();
     for route in client.common.webs() {
         while !client.common.ledger.is_struck(route.member) {
-            if sees(client, route, short, wanted, acknowledged) {
+            if check_web(client, route, short, wanted, acknowledged) {
                 break;
             }
             thread::sleep(POLL);
@@ -158,12 +158,18 @@ fn see_everywhere(client: &Client, short: &str, wanted: &[String]) {
 }
 
 /// Reads the link from one web process; returns whether the check is finished.
-fn sees(client: &Client, route: Route, short: &str, wanted: &[String], since: Instant) -> bool {
+fn check_web(
+    client: &Client,
+    route: Route,
+    short: &str,
+    wanted: &[String],
+    since: Instant,
+) -> bool {
     let asked = Instant::now();
     let answer = client.common.http.send("GET", route.address, &format!("/{short}"));
     let status = answer.as_ref().map(|answer| answer.status);
     if let Some(wrong) = status.filter(|status| *status != 307 && *status < 500) {
-        client.note(EDIT, route, asked, Fate::Wrong(wrong.to_string()));
+        client.record(EDIT, route, asked, RequestOutcome::Wrong(wrong.to_string()));
     }
     if answer.is_some_and(|answer| answer.leads_to(wanted)) {
         return true;

@@ -4,7 +4,7 @@
 
 use std::{sync::atomic::Ordering, time::Instant};
 
-use super::{Client, Expected, Fate, KNOWN, Route};
+use super::{Client, Expected, KNOWN, RequestOutcome, Route};
 
 /// Maximum number of known links.
 const KNOWN_MAX: usize = 50;
@@ -34,14 +34,14 @@ pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
 fn follow(client: &Client, work: &'static str, route: Route, link: &Expected) -> bool {
     let began = Instant::now();
     let answer = client.common.http.send("GET", route.address, &format!("/{}", link.short));
-    let mut fate = Fate::of(answer.as_ref(), |answer| {
+    let mut fate = RequestOutcome::of_answer(answer.as_ref(), |answer| {
         // The editor checks whether an edit is visible.
         answer.leads_to(&link.targets) || answer.status == 307 && link.is_edited
     });
-    if matches!(&fate, Fate::Wrong(status) if status == "307") {
-        fate = Fate::Wrong("wrong target".to_owned());
+    if matches!(&fate, RequestOutcome::Wrong(status) if status == "307") {
+        fate = RequestOutcome::Wrong("wrong target".to_owned());
     }
-    let led = matches!(fate, Fate::Good);
-    client.note(work, route, began, fate);
+    let led = matches!(fate, RequestOutcome::Good);
+    client.record(work, route, began, fate);
     led
 }

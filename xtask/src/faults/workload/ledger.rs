@@ -34,7 +34,7 @@ pub(crate) struct Expected {
 
 /// The outcome of a request.
 #[derive(Debug)]
-pub(crate) enum Fate {
+pub(crate) enum RequestOutcome {
     /// The expected answer.
     Good,
     /// Refused, interrupted, or without an answer.
@@ -43,9 +43,9 @@ pub(crate) enum Fate {
     Wrong(String),
 }
 
-impl Fate {
+impl RequestOutcome {
     /// The outcome of a request whose answer must satisfy `good`.
-    pub(crate) fn of(answer: Option<&Answer>, good: impl FnOnce(&Answer) -> bool) -> Self {
+    pub(crate) fn of_answer(answer: Option<&Answer>, good: impl FnOnce(&Answer) -> bool) -> Self {
         match answer {
             Some(answer) if good(answer) => Self::Good,
             Some(answer) if answer.status < 500 => Self::Wrong(answer.status.to_string()),
@@ -81,32 +81,32 @@ pub(crate) struct Tally {
 
 /// The counts, expected links and victims.
 #[derive(Default)]
-pub(crate) struct Ledger(Mutex<Book>);
+pub(crate) struct AnswerLog(Mutex<LogState>);
 
 #[derive(Default)]
-struct Book {
+struct LogState {
     links: Vec<Expected>,
     struck: Vec<Member>,
     tally: Tally,
-    pulses: BTreeMap<usize, Pulse>,
+    clients: BTreeMap<usize, ClientState>,
 }
 
 /// The state of one client.
-struct Pulse {
+struct ClientState {
     good: Instant,
     trouble: Option<Instant>,
     /// Whether it has sent a request to a victim since its last good answer.
     is_excused: bool,
 }
 
-impl Ledger {
-    fn book(&self) -> MutexGuard<'_, Book> {
+impl AnswerLog {
+    fn book(&self) -> MutexGuard<'_, LogState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn enter(&self, client: usize) {
-        let pulse = Pulse { good: Instant::now(), trouble: None, is_excused: false };
-        self.book().pulses.insert(client, pulse);
+    pub(super) fn add_client(&self, client: usize) {
+        let heartbeat = ClientState { good: Instant::now(), trouble: None, is_excused: false };
+        self.book().clients.insert(client, heartbeat);
     }
 
     pub(super) fn strike(&self, victims: &[Member]) {
@@ -141,36 +141,36 @@ impl Ledger {
     }
 
     /// Records the outcome of a request that `client` sent to `member`.
-    pub(super) fn note(
+    pub(super) fn record(
         &self,
         client: usize,
         work: &'static str,
         member: Member,
         began: Instant,
-        fate: Fate,
+        fate: RequestOutcome,
     ) {
         let mut book = self.book();
         let (now, is_struck) = (Instant::now(), book.struck.contains(&member));
-        let Book { tally, pulses, .. } = &mut *book;
-        let Some(pulse) = pulses.get_mut(&client) else { return };
-        pulse.is_excused |= is_struck;
-        if began.elapsed() > SLOW || !matches!(fate, Fate::Good) {
-            pulse.trouble = Some(now);
+        let LogState { tally, clients, .. } = &mut *book;
+        let Some(heartbeat) = clients.get_mut(&client) else { return };
+        heartbeat.is_excused |= is_struck;
+        if began.elapsed() > SLOW || !matches!(fate, RequestOutcome::Good) {
+            heartbeat.trouble = Some(now);
         }
         match fate {
-            Fate::Good => {
+            RequestOutcome::Good => {
                 *tally.good.entry(work.to_owned()).or_default() += 1;
-                if !pulse.is_excused {
-                    tally.waited(work, now - pulse.good, now - began);
+                if !heartbeat.is_excused {
+                    tally.record_wait(work, now - heartbeat.good, now - began);
                 }
-                pulse.good = now;
-                pulse.is_excused = is_struck;
+                heartbeat.good = now;
+                heartbeat.is_excused = is_struck;
             }
-            Fate::Unknown(_) if is_struck => tally.unknown_at_victims += 1,
-            Fate::Unknown(answer) => {
+            RequestOutcome::Unknown(_) if is_struck => tally.unknown_at_victims += 1,
+            RequestOutcome::Unknown(answer) => {
                 *tally.unknown.entry(format!("{work}: {answer}")).or_default() += 1;
             }
-            Fate::Wrong(answer) => {
+            RequestOutcome::Wrong(answer) => {
                 if answer == "404" {
                     tally.false_404s += 1;
                 }
@@ -180,17 +180,17 @@ impl Ledger {
     }
 
     /// Whether every client has had no trouble for `calm`.
-    pub(super) fn has_been_well(&self, calm: Duration) -> bool {
-        let is_well = |pulse: &Pulse| {
-            pulse.good.elapsed() < calm
-                && pulse.trouble.is_none_or(|trouble| trouble.elapsed() > calm)
+    pub(super) fn is_calm(&self, calm: Duration) -> bool {
+        let is_well = |heartbeat: &ClientState| {
+            heartbeat.good.elapsed() < calm
+                && heartbeat.trouble.is_none_or(|trouble| trouble.elapsed() > calm)
         };
-        self.book().pulses.values().all(is_well)
+        self.book().clients.values().all(is_well)
     }
 
     /// The time of the last trouble of any client.
     pub(super) fn last_trouble(&self) -> Option<Instant> {
-        self.book().pulses.values().filter_map(|pulse| pulse.trouble).max()
+        self.book().clients.values().filter_map(|heartbeat| heartbeat.trouble).max()
     }
 
     pub(super) fn take(&self) -> (Tally, Vec<Expected>) {
@@ -202,7 +202,7 @@ impl Ledger {
 impl Tally {
     /// Records the wait for a good answer: for clients with one kind of request since the last good answer
     /// on the route, for others since the request.
-    fn waited(&mut self, work: &str, gap: Duration, answer: Duration) {
+    fn record_wait(&mut self, work: &str, gap: Duration, answer: Duration) {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match work {
             KNOWN => self.known_gap_ms = self.known_gap_ms.max(ms(gap)),

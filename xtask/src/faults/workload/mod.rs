@@ -17,9 +17,9 @@ use anyhow::{Context as _, Result};
 use lodge_testbed::{Member, wait_until};
 use rand::{SeedableRng as _, rngs::StdRng};
 
-use self::{client::Client, ledger::Fate};
+use self::{client::Client, ledger::RequestOutcome};
 pub(crate) use self::{
-    client::{Common, Route},
+    client::{Route, SharedState},
     ledger::{EDIT, Expected, KNOWN, MAKE, NEW, REPEAT, Tally},
 };
 
@@ -34,13 +34,13 @@ const ENOUGH: usize = 100;
 
 /// The running clients.
 pub(crate) struct Workload {
-    common: Arc<Common>,
+    common: Arc<SharedState>,
     clients: Vec<JoinHandle<()>>,
 }
 
 impl Workload {
     /// Starts the clients: one maker and two followers on every route, two editors, two repeaters.
-    pub(crate) fn start(common: Arc<Common>, seed: u64) -> Self {
+    pub(crate) fn start(common: Arc<SharedState>, seed: u64) -> Self {
         let mut work: Vec<Box<dyn FnOnce(Client) + Send>> = Vec::new();
         for route in common.routes.clone() {
             work.push(Box::new(move |client| maker::work(client, route)));
@@ -55,7 +55,7 @@ impl Workload {
         let clients = work.into_iter().enumerate().map(|(number, work)| {
             let random = StdRng::seed_from_u64(seed.wrapping_mul(1_000) + number as u64);
             let client = Client { common: Arc::clone(&common), number, random, turn: 0 };
-            common.ledger.enter(number);
+            common.ledger.add_client(number);
             thread::spawn(move || work(client))
         });
         let clients = clients.collect();
@@ -71,7 +71,7 @@ impl Workload {
     }
 
     /// Announces a fault. From now on no answers are expected from `victims`.
-    pub(crate) fn strike(&self, victims: &[Member]) {
+    pub(crate) fn announce_fault(&self, victims: &[Member]) {
         self.common.ledger.strike(victims);
         self.common.has_failed.store(true, Ordering::Release);
     }
@@ -80,7 +80,7 @@ impl Workload {
     /// trouble; `None` if the cluster does not recover.
     pub(crate) fn wait_calm(&self, healed: Instant) -> Option<Duration> {
         let ledger = &self.common.ledger;
-        wait_until("the cluster's recovery", RECOVERY, || ledger.has_been_well(CALM)).ok()?;
+        wait_until("the cluster's recovery", RECOVERY, || ledger.is_calm(CALM)).ok()?;
         ledger.strike(&[]);
         Some(ledger.last_trouble().map_or(Duration::ZERO, |last| last.duration_since(healed)))
     }

@@ -46,6 +46,6 @@ fn make(client: &mut Client, key: &str, body: &Value) -> Option<String> {
 fn send(client: &Client, route: Route, key: &str, body: &Value) -> Option<String> {
     let bearer = format!("Bearer {}", client.common.api_key);
     let headers = [("Authorization", bearer.as_str()), ("Idempotency-Key", key)];
-    let send = |http: &Http, at| http.ask("POST", at, "/api/links", &headers, Some(body));
+    let send = |http: &Http, at| http.send_with("POST", at, "/api/links", &headers, Some(body));
     client.write(REPEAT, route, 201, send)?.text("short")
 }

@@ -1,6 +1,6 @@
 //! Outgoing webhooks: each event of a channel is posted to a URL, in order and at least once.
 
-mod courier;
+mod dispatcher;
 mod hook;
 mod secret;
 mod service;
@@ -9,9 +9,9 @@ mod store;
 mod tests;
 
 pub use self::{
-    courier::{Courier, Look, Render},
+    dispatcher::{HookDispatcher, HookWakeup, Render},
     hook::{HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookId, HookStanding, HookUrl},
     secret::HookSecret,
     service::{HookPorts, Hooks},
-    store::{Deliver, Delivered, Delivery, HookStore, NewHook},
+    store::{Deliver, Delivery, DeliveryOutcome, HookStore, NewHook},
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    super::{Actor, EventLog, Reach, Slug},
+    super::{Actor, EventLog, EventRange, Slug},
     Deliver, Hook, HookId, HookSecret, HookStore, HookUrl, NewHook,
 };
 use crate::{Clock, Error, Random, Result};
@@ -42,7 +42,7 @@ impl Hooks {
     pub async fn add(&self, channel: Slug, url: HookUrl) -> Result<(Hook, HookSecret)> {
         let HookPorts { hooks, log, deliver, clock, random } = &self.0;
         deliver.check(&url)?;
-        let cursor = log.events(channel.clone(), Reach::Tail, 1).await?.cursor;
+        let cursor = log.events(channel.clone(), EventRange::Tail, 1).await?.cursor;
         let secret = HookSecret::draw(&**random);
         let created_at = clock.now();
         let new = NewHook { channel, url, secret: secret.clone(), cursor, created_at };

@@ -59,7 +59,7 @@ pub struct Delivery {
 
 /// The outcome of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delivered {
+pub enum DeliveryOutcome {
     /// The receiver accepted the event.
     Taken,
     /// The receiver answered 410: the hook is to be disabled.
@@ -74,5 +74,5 @@ pub trait Deliver: Send + Sync {
     /// Returns [`crate::Error::Invalid`] if the URL alone shows that nothing is ever sent there, without a DNS lookup.
     fn check(&self, url: &HookUrl) -> Result<()>;
     /// Sends a delivery once. Ends within seconds, whatever the receiver does.
-    async fn deliver(&self, delivery: Delivery) -> Delivered;
+    async fn deliver(&self, delivery: Delivery) -> DeliveryOutcome;
 }

@@ -15,7 +15,8 @@ use super::*;
 use crate::{
     Error, OsRandom, Result,
     board::{
-        Body, Cursor, Event, EventLog, EventsPage, Profile, Reach, Slug, Stamp, Visibility, What,
+        BoardEvent, BoardEventContent, Body, Cursor, EventLog, EventRange, EventsPage, Profile,
+        Slug, Stamp, Visibility,
     },
     clock::{Clock, ManualClock},
     random::OneByte,
@@ -25,14 +26,14 @@ use crate::{
 #[derive(Default)]
 struct World {
     hooks: Mutex<Vec<(Hook, HookSecret)>>,
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Vec<BoardEvent>>,
     /// Runs right after the log has returned an empty page.
     late: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// The receivers' answers; when they are used up, every delivery is accepted.
-    answers: Mutex<VecDeque<Delivered>>,
+    answers: Mutex<VecDeque<DeliveryOutcome>>,
     got: Mutex<Vec<Delivery>>,
     /// Receivers whose URL contains this text never answer.
-    silent: Mutex<Option<&'static str>>,
+    unresponsive: Mutex<Option<&'static str>>,
     removing: Mutex<bool>,
 }
 
@@ -42,8 +43,8 @@ fn not_asked<T>() -> Result<T> {
 
 #[async_trait]
 impl EventLog for World {
-    async fn events(&self, _: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
-        let Reach::After(had) = reach else { return not_asked() };
+    async fn events(&self, _: Slug, reach: EventRange, limit: usize) -> Result<EventsPage> {
+        let EventRange::After(had) = reach else { return not_asked() };
         let events = self.events.lock().iter().filter(|e| !had.has(e.id)).cloned().collect();
         let page = EventsPage::after(had, events, limit);
         let late = if page.events.is_empty() { self.late.lock().take() } else { None };
@@ -91,16 +92,17 @@ impl Deliver for World {
     fn check(&self, _: &HookUrl) -> Result<()> {
         not_asked()
     }
-    async fn deliver(&self, delivery: Delivery) -> Delivered {
-        let is_silent = self.silent.lock().is_some_and(|part| delivery.url.as_str().contains(part));
+    async fn deliver(&self, delivery: Delivery) -> DeliveryOutcome {
+        let is_unresponsive =
+            self.unresponsive.lock().is_some_and(|part| delivery.url.as_str().contains(part));
         self.got.lock().push(delivery);
-        if is_silent {
+        if is_unresponsive {
             std::future::pending::<()>().await;
         }
         if *self.removing.lock() {
             self.hooks.lock().clear();
         }
-        self.answers.lock().pop_front().unwrap_or(Delivered::Taken)
+        self.answers.lock().pop_front().unwrap_or(DeliveryOutcome::Taken)
     }
 }
 
@@ -108,11 +110,11 @@ impl Deliver for World {
 struct Stage {
     world: Arc<World>,
     clock: Arc<ManualClock>,
-    courier: Courier,
+    courier: HookDispatcher,
 }
 
-fn rendered(_: &Slug, event: &Event) -> Vec<u8> {
-    let What::Message { body, .. } = &event.what else { return Vec::new() };
+fn rendered(_: &Slug, event: &BoardEvent) -> Vec<u8> {
+    let BoardEventContent::Message { body, .. } = &event.content else { return Vec::new() };
     body.as_ref().map_or_else(|| b"hidden".to_vec(), |body| body.as_str().into())
 }
 
@@ -138,7 +140,7 @@ impl Stage {
             clock: Arc::clone(&clock) as _,
             random: Arc::new(OneByte(0xff)),
         };
-        Self { world, clock, courier: Courier::new(ports, rendered) }
+        Self { world, clock, courier: HookDispatcher::new(ports, rendered) }
     }
 
     /// Adds the messages 1 to `count`.
@@ -149,7 +151,7 @@ impl Stage {
 
     /// Wakes the dispatcher up once and runs it to the end.
     async fn look(&self) {
-        self.courier.run(stream::iter([Look::Everywhere])).await;
+        self.courier.run(stream::iter([HookWakeup::Everywhere])).await;
     }
 
     /// Wakes the dispatcher up once and runs it until it has to wait.
@@ -157,7 +159,7 @@ impl Stage {
         assert!(self.look().now_or_never().is_none(), "nothing waits");
     }
 
-    fn answer(&self, answers: impl IntoIterator<Item = Delivered>) {
+    fn answer(&self, answers: impl IntoIterator<Item = DeliveryOutcome>) {
         self.world.answers.lock().extend(answers);
     }
 
@@ -177,23 +179,23 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_767_225_600 + second).unwrap()
 }
 
-fn message(seq: u64) -> Event {
-    let what = What::Message {
+fn message(seq: u64) -> BoardEvent {
+    let what = BoardEventContent::Message {
         body: Some(Body::parse(&seq.to_string()).unwrap()),
         reply_to: None,
         picture: None,
         visibility: Visibility::Shown,
     };
     let (id, at) = (format!("7:{seq}"), Stamp::stored(i64::try_from(seq).unwrap()));
-    Event { id: id.parse().unwrap(), at, by: Profile::of_member(1), what }
+    BoardEvent { id: id.parse().unwrap(), at, by: Profile::of_member(1), content: what }
 }
 
 fn pair(seq: u64) -> (String, String) {
     (format!("lobby/7:{seq}"), seq.to_string())
 }
 
-fn failed() -> Delivered {
-    Delivered::Failed("it answered 500".to_owned())
+fn failed() -> DeliveryOutcome {
+    DeliveryOutcome::Failed("it answered 500".to_owned())
 }
 
 #[tokio::test]
@@ -205,8 +207,8 @@ async fn events_arrive_in_order_and_the_cursor_advances() {
     stage.look().await;
     assert_eq!(stage.got().len(), 3, "nothing comes twice");
     stage.world.events.lock().push(message(4));
-    let elsewhere = Look::Channel(Slug::parse("elsewhere").unwrap());
-    stage.courier.run(stream::iter([elsewhere, Look::Everywhere])).await;
+    let elsewhere = HookWakeup::Channel(Slug::parse("elsewhere").unwrap());
+    stage.courier.run(stream::iter([elsewhere, HookWakeup::Everywhere])).await;
     assert_eq!(stage.got()[3..], [pair(4)]);
 }
 
@@ -247,7 +249,7 @@ async fn a_failed_delivery_is_retried_with_the_same_id_and_growing_backoff() {
 
 #[test]
 fn the_backoff_has_jitter() {
-    let pauses_s = |random| [1, 2, 10, u32::MAX].map(|n| courier::pause(n, &random).as_secs());
+    let pauses_s = |random| [1, 2, 10, u32::MAX].map(|n| dispatcher::backoff(n, &random).as_secs());
     assert_eq!(pauses_s(OneByte(0)), [5, 10, 1_800, 1_800]);
     assert_eq!(pauses_s(OneByte(0xff)), [10, 20, 3_600, 3_600]);
 }
@@ -279,7 +281,7 @@ async fn three_days_of_failures_disable_a_hook_and_say_why() {
 #[tokio::test]
 async fn a_receiver_that_answered_410_gets_nothing_more() {
     let stage = Stage::with_hooks(1).with_messages(2);
-    stage.answer([Delivered::Unwanted]);
+    stage.answer([DeliveryOutcome::Unwanted]);
     stage.look().await;
     stage.clock.advance_seconds(1_000_000);
     stage.look().await;
@@ -292,7 +294,7 @@ async fn a_message_that_was_hidden_before_a_retry_is_redacted() {
     let stage = Stage::with_hooks(1).with_messages(1);
     stage.answer([failed()]);
     stage.look().await;
-    if let What::Message { body, .. } = &mut stage.world.events.lock()[0].what {
+    if let BoardEventContent::Message { body, .. } = &mut stage.world.events.lock()[0].content {
         *body = None;
     }
     stage.clock.advance_seconds(60);
@@ -303,7 +305,7 @@ async fn a_message_that_was_hidden_before_a_retry_is_redacted() {
 #[tokio::test]
 async fn an_unresponsive_receiver_delays_no_other() {
     let stage = Stage::with_hooks(3).with_messages(2);
-    *stage.world.silent.lock() = Some("r2.");
+    *stage.world.unresponsive.lock() = Some("r2.");
     stage.look_without_waiting();
     let hooks = stage.world.hooks.lock();
     let taken: Vec<_> = hooks.iter().map(|(hook, _)| hook.cursor.to_string()).collect();
@@ -314,8 +316,9 @@ async fn an_unresponsive_receiver_delays_no_other() {
 async fn deliveries_in_flight_are_bounded_and_one_for_each_hook() {
     for (hooks, under_way) in [(3, 3), (10, 8)] {
         let stage = Stage::with_hooks(hooks).with_messages(2);
-        *stage.world.silent.lock() = Some("example");
-        let looks = [Look::Everywhere, Look::Everywhere, Look::Channel(Slug::lobby())];
+        *stage.world.unresponsive.lock() = Some("example");
+        let looks =
+            [HookWakeup::Everywhere, HookWakeup::Everywhere, HookWakeup::Channel(Slug::lobby())];
         assert!(stage.courier.run(stream::iter(looks)).now_or_never().is_none());
         let got = stage.world.got.lock();
         let receivers: BTreeSet<_> = got.iter().map(|got| got.url.as_str()).collect();
@@ -326,9 +329,9 @@ async fn deliveries_in_flight_are_bounded_and_one_for_each_hook() {
 #[tokio::test]
 async fn an_abandoned_delivery_is_sent_again() {
     let stage = Stage::with_hooks(1).with_messages(2);
-    *stage.world.silent.lock() = Some("r1.");
+    *stage.world.unresponsive.lock() = Some("r1.");
     stage.look_without_waiting();
-    *stage.world.silent.lock() = None;
+    *stage.world.unresponsive.lock() = None;
     stage.look().await;
     assert_eq!(stage.got(), [pair(1), pair(1), pair(2)]);
 }
@@ -338,10 +341,10 @@ async fn an_event_during_a_delivery_is_sent_too() {
     let stage = Stage::with_hooks(1).with_messages(1);
     let (sender, looks) = mpsc::unbounded();
     let world = Arc::clone(&stage.world);
-    sender.unbounded_send(Look::Everywhere).unwrap();
+    sender.unbounded_send(HookWakeup::Everywhere).unwrap();
     let late = move || {
         world.events.lock().push(message(2));
-        sender.unbounded_send(Look::Channel(Slug::lobby())).unwrap();
+        sender.unbounded_send(HookWakeup::Channel(Slug::lobby())).unwrap();
     };
     *stage.world.late.lock() = Some(Box::new(late));
     stage.courier.run(looks).await;
@@ -353,6 +356,6 @@ async fn a_removed_hook_gets_nothing_more() {
     let stage = Stage::with_hooks(1).with_messages(2);
     *stage.world.removing.lock() = true;
     stage.look().await;
-    stage.courier.run(stream::iter([Look::Channel(Slug::lobby())])).await;
+    stage.courier.run(stream::iter([HookWakeup::Channel(Slug::lobby())])).await;
     assert_eq!(stage.got(), [pair(1)]);
 }

@@ -7,10 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::{
-    Destination, Differences, Extent, MovingLink, ReadBack, Record, Source, Standing, Step,
-    compare::Comparison,
+    Checkpoint, Destination, DestinationState, Differences, Extent, MovingLink, ReadBack, Source,
+    Step, compare::Comparison,
 };
-use crate::{Error, Result, links::Short, once::KEPT_SECONDS, secret::InstallationSecret};
+use crate::{
+    Error, Result, idempotency::OUTCOME_KEPT_SECONDS, links::Short, secret::InstallationSecret,
+};
 
 /// The error for a destination with another installation's secret.
 pub const BELONGS_TO_ANOTHER: &str = "the destination belongs to another installation: it has another secret; move into an empty store on which no server was ever started";
@@ -105,7 +107,7 @@ impl Move {
 
     /// Claims the destination if it is free; returns the step to continue from.
     async fn begin(&self, secret: &InstallationSecret, extent: &Extent) -> Result<Step> {
-        let Standing { secret: theirs, record, is_used } = self.destination.standing().await?;
+        let DestinationState { secret: theirs, record, is_used } = self.destination.state().await?;
         if theirs.is_some_and(|theirs| theirs.reveal() != secret.reveal()) {
             return Err(Error::conflict(BELONGS_TO_ANOTHER));
         }
@@ -119,7 +121,7 @@ impl Move {
             )),
             None => {
                 let step = Step::Links { after: None, put: 0 };
-                let record = Record { extent: extent.clone(), step };
+                let record = Checkpoint { extent: extent.clone(), step };
                 self.destination.begin(secret, &record).await?;
                 Ok(record.step)
             }
@@ -148,8 +150,8 @@ impl Carrier<'_> {
                 Step::Outcomes { after } => self.put_outcomes(after).await?,
                 Step::Through => return Ok(()),
             };
-            let record = Record { extent: self.extent.clone(), step: step.clone() };
-            self.of.destination.note(&record).await?;
+            let record = Checkpoint { extent: self.extent.clone(), step: step.clone() };
+            self.of.destination.save_checkpoint(&record).await?;
         }
     }
 
@@ -184,7 +186,7 @@ impl Carrier<'_> {
     /// Writes outcomes until the next checkpoint.
     async fn put_outcomes(&self, mut after: i64) -> Result<Step> {
         let Pace { page, note_every, .. } = self.of.pace;
-        let kept = SignedDuration::from_secs(KEPT_SECONDS);
+        let kept = SignedDuration::from_secs(OUTCOME_KEPT_SECONDS);
         let since = self.now.saturating_sub(kept).unwrap_or(Timestamp::MIN);
         let mut unnoted = 0;
         while unnoted < note_every {

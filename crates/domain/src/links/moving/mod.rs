@@ -19,10 +19,10 @@ pub use compare::{DIFFERENCES_SHOWN, Differences};
 use super::{
     link::{Link, LinkId},
     short::Short,
-    store::Outcome,
+    store::StoredLinkOutcome,
     visit::Device,
 };
-use crate::{Attempt, Result, keys::ApiKey, secret::InstallationSecret};
+use crate::{IdempotencyKey, Result, keys::ApiKey, secret::InstallationSecret};
 
 /// The age up to which hourly counts are moved, the retention of every store.
 const HOURS_KEPT: SignedDuration = SignedDuration::from_hours(31 * 24);
@@ -78,9 +78,9 @@ pub struct StoredOutcome {
     /// The position in the source's order.
     pub place: i64,
     /// The idempotency key.
-    pub attempt: Attempt,
+    pub attempt: IdempotencyKey,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: StoredLinkOutcome,
 }
 
 /// The amount of data to move.
@@ -98,7 +98,7 @@ pub struct Extent {
 
 /// The checkpoint that the destination stores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct Checkpoint {
     /// The amount of data at the begin of the move.
     pub extent: Extent,
     /// The progress.
@@ -127,11 +127,11 @@ pub enum Step {
 
 /// The state of a destination before a move.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct DestinationState {
     /// The secret of the installation that the destination belongs to.
     pub secret: Option<InstallationSecret>,
     /// The checkpoint of an earlier move.
-    pub record: Option<Record>,
+    pub record: Option<Checkpoint>,
     /// Whether the destination contains a link or an API key.
     pub is_used: bool,
 }
@@ -164,15 +164,15 @@ pub trait Source: Send + Sync {
 #[async_trait]
 pub trait Destination: Send + Sync {
     /// Returns the state of the destination.
-    async fn standing(&self) -> Result<Standing>;
+    async fn state(&self) -> Result<DestinationState>;
     /// Stores the secret and then the checkpoint, where none exists.
     ///
     /// # Errors
     ///
     /// [`crate::Error::Conflict`] if the destination has another secret.
-    async fn begin(&self, secret: &InstallationSecret, record: &Record) -> Result<()>;
+    async fn begin(&self, secret: &InstallationSecret, record: &Checkpoint) -> Result<()>;
     /// Stores a checkpoint. Only one move writes it.
-    async fn note(&self, record: &Record) -> Result<()>;
+    async fn save_checkpoint(&self, record: &Checkpoint) -> Result<()>;
     /// Writes an API key.
     async fn put_key(&self, key: &StoredKey) -> Result<()>;
     /// Writes a link unchanged and adds it to its owner's lists; writes its clicks as counted by a process with

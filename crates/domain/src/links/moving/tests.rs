@@ -15,13 +15,13 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::{
-    Clicks, Destination, Differences, Extent, Move, Moved, MovingLink, Pace, ReadBack, Record,
-    Source, Standing, StoredKey, StoredOutcome,
+    Checkpoint, Clicks, Destination, DestinationState, Differences, Extent, Move, Moved,
+    MovingLink, Pace, ReadBack, Source, StoredKey, StoredOutcome,
 };
 use crate::{
-    Attempt, Error, Result,
+    Error, IdempotencyKey, Result,
     keys::{ApiKey, KeyId},
-    links::{Device, Link, LinkId, Outcome, Short, Target},
+    links::{Device, Link, LinkId, Short, StoredLinkOutcome, Target},
     secret::InstallationSecret,
 };
 
@@ -70,8 +70,12 @@ fn key(number: usize) -> StoredKey {
 }
 
 fn outcome(place: usize, link: &Link) -> StoredOutcome {
-    let attempt = Attempt::new(&["test"], &place.to_string(), b"", NOW).unwrap();
-    StoredOutcome { place: signed(place), attempt, outcome: Outcome::Changed(link.clone()) }
+    let attempt = IdempotencyKey::new(&["test"], &place.to_string(), b"", NOW).unwrap();
+    StoredOutcome {
+        place: signed(place),
+        attempt,
+        outcome: StoredLinkOutcome::Changed(link.clone()),
+    }
 }
 
 #[async_trait]
@@ -117,7 +121,7 @@ impl Source for Memory {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct State {
     secret: Option<[u8; 32]>,
-    record: Option<Record>,
+    record: Option<Checkpoint>,
     links: BTreeMap<Short, Link>,
     clicks: BTreeMap<(LinkId, Uuid), Clicks>,
     keys: BTreeMap<String, StoredKey>,
@@ -142,14 +146,14 @@ impl Failing {
 
 #[async_trait]
 impl Destination for Failing {
-    async fn standing(&self) -> Result<Standing> {
+    async fn state(&self) -> Result<DestinationState> {
         let state = self.state.lock();
         let is_used = !state.links.is_empty() || !state.keys.is_empty();
         let secret = state.secret.map(InstallationSecret::new);
-        Ok(Standing { secret, record: state.record.clone(), is_used })
+        Ok(DestinationState { secret, record: state.record.clone(), is_used })
     }
 
-    async fn begin(&self, secret: &InstallationSecret, record: &Record) -> Result<()> {
+    async fn begin(&self, secret: &InstallationSecret, record: &Checkpoint) -> Result<()> {
         self.step()?;
         self.state.lock().secret.get_or_insert(*secret.reveal());
         self.step()?;
@@ -157,7 +161,7 @@ impl Destination for Failing {
         Ok(())
     }
 
-    async fn note(&self, record: &Record) -> Result<()> {
+    async fn save_checkpoint(&self, record: &Checkpoint) -> Result<()> {
         self.step()?;
         self.state.lock().record = Some(record.clone());
         Ok(())

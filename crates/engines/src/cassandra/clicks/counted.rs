@@ -18,7 +18,7 @@ const ROWS_MAX: usize = 100;
 
 /// A cache of the counts that this process has written.
 #[derive(Default)]
-pub(super) struct Counted {
+pub(super) struct CountCache {
     cells: HashMap<(Uuid, Cell), Count>,
     hosts: HashMap<LinkId, u32>,
     /// The incarnation of the last batch.
@@ -50,7 +50,7 @@ pub(super) struct Sum {
     pub(super) more: u64,
 }
 
-impl Counted {
+impl CountCache {
     /// Empties a full cache, and records whether the batch is the first of its incarnation: then no cell
     /// of it can have been written, except by the same batch.
     pub(super) fn begin(&mut self, batch: &ClickBatch) {
@@ -87,7 +87,7 @@ impl Counted {
     }
 
     /// Records that a write has failed: it may have been applied nevertheless.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn mark_uncertain(&mut self) {
         self.is_complete = false;
     }
 
@@ -159,14 +159,14 @@ mod tests {
         [1, 2].map(|number| LinkId(Uuid::from_u128(number)))
     }
 
-    fn parts(counted: &mut Counted, batch: &ClickBatch) -> Vec<Vec<Sum>> {
+    fn parts(counted: &mut CountCache, batch: &ClickBatch) -> Vec<Vec<Sum>> {
         counted.begin(batch);
         counted.parts(batch)
     }
 
     #[test]
     fn a_part_is_of_one_link_and_small_enough_for_one_write() {
-        let parts = parts(&mut Counted::default(), &batch(1, &links(), 2 * ROWS_MAX));
+        let parts = parts(&mut CountCache::default(), &batch(1, &links(), 2 * ROWS_MAX));
         let sizes: Vec<(LinkId, usize)> =
             parts.iter().map(|part| (part[0].cell.link(), part.len())).collect();
         let [first, second] = links();
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn hosts_past_the_limit_are_counted_together() {
         let hosts = HOSTS_MAX as usize;
-        let parts = parts(&mut Counted::default(), &batch(1, &links()[..1], hosts + 7));
+        let parts = parts(&mut CountCache::default(), &batch(1, &links()[..1], hosts + 7));
         let sums: Vec<&Sum> =
             parts.iter().flatten().filter(|sum| matches!(sum.cell, Cell::Host(..))).collect();
         let others = Cell::Host(links()[0], OTHER_REFERRERS.into());
@@ -189,16 +189,16 @@ mod tests {
 
     #[test]
     fn an_unwritten_cell_is_known_to_be_zero_until_a_write_fails() {
-        let mut counted = Counted::default();
+        let mut counted = CountCache::default();
         let is_known = |parts: Vec<Vec<Sum>>| parts.iter().flatten().all(|it| it.known.is_some());
         assert!(is_known(parts(&mut counted, &batch(1, &links(), 1))));
-        counted.doubt();
+        counted.mark_uncertain();
         assert!(!is_known(parts(&mut counted, &batch(1, &links(), 1))));
     }
 
     #[test]
     fn the_counts_of_an_incarnation_not_followed_from_its_first_batch_are_unknown() {
-        let parts = parts(&mut Counted::default(), &batch(2, &links(), 1));
+        let parts = parts(&mut CountCache::default(), &batch(2, &links(), 1));
         assert!(parts.iter().flatten().all(|sum| sum.known.is_none()));
     }
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{
     CassandraClicks,
     counted::{Cell, Count, in_parts},
-    told,
+    parse_row,
 };
 use crate::cassandra::failure::Failure;
 
@@ -28,7 +28,7 @@ impl CassandraClicks {
     pub(in crate::cassandra) async fn of(&self, link: LinkId) -> Result<Clicks, Failure> {
         let (statements, mut clicks) = (&self.session.statements, Clicks::default());
         let hours: Vec<(i64, String, i64)> = statements.hours.all((link.0, i64::MIN)).await?;
-        for (hour, device, count) in hours.into_iter().map(told) {
+        for (hour, device, count) in hours.into_iter().map(parse_row) {
             *clicks.hours.entry((hour, device)).or_default() += count;
         }
         let days: Vec<(i64, Device, u64)> = self.days(link).await?;

@@ -3,27 +3,27 @@
 use jiff::Timestamp;
 use lodge_domain::{
     Result,
-    links::{Link, LinkId, Short, State, TakenClick},
+    links::{Link, LinkId, LinkState, Short, TakenClick},
 };
 use uuid::Uuid;
 
-use super::{CassandraLinks, LinkRow, contend};
+use super::{CassandraLinks, LinkRow, retry_on_conflict};
 
 impl CassandraLinks {
     /// Stores `link` over its previous version; returns `None` if another version is stored. The same
     /// write again is found in the row and not repeated.
     pub(super) async fn rewrite_as(&self, link: Link, write: Uuid) -> Result<Option<Link>> {
-        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
-        let (was, is) = match contend(|| self.try_rewrite(&link, write)).await? {
+        let _turn = self.row_locks.lock(link.short.as_str().as_bytes()).await?;
+        let (was, is) = match retry_on_conflict(|| self.try_rewrite(&link, write)).await? {
             Rewritten::Now(both) => *both,
             Rewritten::Before(link) => {
-                self.feed.tell(link.short.as_str()).await?;
+                self.feed.append(link.short.as_str()).await?;
                 return Ok(Some(*link));
             }
             Rewritten::Refused => return Ok(None),
         };
         // Before the change is acknowledged, and again for a repetition of one that was not.
-        self.feed.tell(is.short.as_str()).await?;
+        self.feed.append(is.short.as_str()).await?;
         self.reindex(&was, &is).await;
         Ok(Some(is))
     }
@@ -56,8 +56,8 @@ impl CassandraLinks {
         id: LinkId,
         at: Timestamp,
     ) -> Result<TakenClick> {
-        let _turn = self.rows.of(short.as_str().as_bytes()).await?;
-        contend(|| self.try_take(short, id, at)).await
+        let _turn = self.row_locks.lock(short.as_str().as_bytes()).await?;
+        retry_on_conflict(|| self.try_take(short, id, at)).await
     }
 
     async fn try_take(
@@ -68,7 +68,7 @@ impl CassandraLinks {
     ) -> Result<Option<TakenClick>, super::Failure> {
         let Some(row) = self.current(short).await? else { return Ok(Some(TakenClick::No)) };
         let mut link = row.clone().link()?;
-        let is_live = link.id == id && link.state(at).0 == State::Live;
+        let is_live = link.id == id && link.state(at).0 == LinkState::Live;
         let Some(limit) = link.click_limit.as_mut().filter(|_| is_live) else {
             return Ok(Some(TakenClick::No));
         };

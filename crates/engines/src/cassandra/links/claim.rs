@@ -8,7 +8,7 @@ use lodge_domain::{
 };
 use uuid::Uuid;
 
-use super::{AT_ONCE, CassandraLinks, LinkRow, contend};
+use super::{AT_ONCE, CassandraLinks, LinkRow, retry_on_conflict};
 use crate::cassandra::failure::Failure;
 
 impl CassandraLinks {
@@ -42,13 +42,13 @@ impl CassandraLinks {
     }
 
     async fn claim_short(&self, link: Link, reserved: SignedDuration) -> Result<Claim> {
-        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
+        let _turn = self.row_locks.lock(link.short.as_str().as_bytes()).await?;
         // A list's row is checked against its link, so a row without a link is skipped.
         self.index(&link).await?;
         let claim = if is_replaceable(&link) {
             self.claim_plainly(&link, reserved).await?
         } else {
-            contend(|| self.try_claim(&link, reserved)).await?
+            retry_on_conflict(|| self.try_claim(&link, reserved)).await?
         };
         if let Claim::Exists(holder) = &claim
             && (holder.id, holder.owner) != (link.id, link.owner)
@@ -66,7 +66,7 @@ impl CassandraLinks {
             let is_repeated = holder.created_at == link.created_at
                 && (holder.target == link.target || holder.version > link.version);
             if is_repeated {
-                self.feed.tell(link.short.as_str()).await?;
+                self.feed.append(link.short.as_str()).await?;
                 return Ok(created());
             }
             if !holder.is_forgotten(link.created_at, reserved) {
@@ -92,7 +92,7 @@ impl CassandraLinks {
         let holder = was.clone().link()?;
         if holder.id == link.id {
             // A repetition of the plan that created it, perhaps over a link past its reservation.
-            self.feed.tell(&row.short).await?;
+            self.feed.append(&row.short).await?;
             return Ok(created());
         }
         if !holder.is_forgotten(link.created_at, reserved) {
@@ -102,7 +102,7 @@ impl CassandraLinks {
             return Ok(None);
         }
         // Other processes may have cached the previous link.
-        self.feed.tell(&row.short).await?;
+        self.feed.append(&row.short).await?;
         self.unindex(&holder).await;
         self.forget_clicks(holder.id).await?;
         Ok(created())

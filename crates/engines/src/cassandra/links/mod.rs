@@ -11,28 +11,28 @@ use std::{future::Future, sync::Arc};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt, Done, Error, Result,
+    Error, IdempotencyKey, Idempotent, Result,
     links::{
-        Candidate, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
-        Replaced, Short, TakenClick,
+        Candidate, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Refusal, Replaced, Short,
+        StoredLinkOutcome, TakenClick,
     },
 };
 use scylla::SerializeRow;
 use uuid::Uuid;
 
 use super::{
-    attempts::Plan, breaker::Breaker, failure::Failure, feed::Feed, prepared::Prepared,
-    row::LinkRow, session::Session, turns::Turns,
+    breaker::Breaker, failure::Failure, feed::Feed, idempotency::Plan, keyed_mutex::KeyedMutex,
+    prepared::Prepared, row::LinkRow, session::Session,
 };
 
 /// Tries of a transaction that conflicts with concurrent writes, or whose unknown outcome turned out to
 /// be "not applied".
 const TRIES: usize = 8;
 
-const SILENT: &str = "Cassandra does not answer; the next try is in less than a second";
+const BREAKER_OPEN: &str = "Cassandra does not answer; the next try is in less than a second";
 
 /// Tries of a read at ONE.
-const ANYWHERE: usize = 3;
+const READ_ONE_TRIES: usize = 3;
 
 /// Rows that one request reads concurrently.
 const AT_ONCE: usize = 16;
@@ -41,9 +41,9 @@ const AT_ONCE: usize = 16;
 pub(crate) struct CassandraLinks {
     pub(super) session: Arc<Session>,
     feed: Arc<Feed>,
-    silence: Breaker,
-    rows: Turns,
-    pub(super) attempts: Turns,
+    breaker: Breaker,
+    row_locks: KeyedMutex,
+    pub(super) key_locks: KeyedMutex,
 }
 
 /// A row, and the previous version that it replaces.
@@ -61,9 +61,9 @@ impl CassandraLinks {
         Self {
             session,
             feed,
-            silence: Breaker::default(),
-            rows: Turns::new(),
-            attempts: Turns::new(),
+            breaker: Breaker::default(),
+            row_locks: KeyedMutex::new(),
+            key_locks: KeyedMutex::new(),
         }
     }
 
@@ -107,15 +107,20 @@ impl CassandraLinks {
     }
 
     /// Executes a plan; returns `None` for a refused change.
-    pub(super) async fn execute(&self, plan: &Plan) -> Result<Option<Outcome>> {
+    pub(super) async fn execute(&self, plan: &Plan) -> Result<Option<StoredLinkOutcome>> {
         match plan {
             Plan::Claim { candidates, reserved_seconds } => {
                 let reserved = SignedDuration::from_secs(*reserved_seconds);
-                self.claim_all(candidates.clone(), reserved).await.map(Outcome::Claims).map(Some)
+                self.claim_all(candidates.clone(), reserved)
+                    .await
+                    .map(StoredLinkOutcome::Claims)
+                    .map(Some)
             }
-            Plan::Replace { link } => self.put(link.clone()).await.map(Outcome::Replaced).map(Some),
+            Plan::Replace { link } => {
+                self.put(link.clone()).await.map(StoredLinkOutcome::Replaced).map(Some)
+            }
             Plan::Change { link, write } => {
-                Ok(self.rewrite_as(link.clone(), *write).await?.map(Outcome::Changed))
+                Ok(self.rewrite_as(link.clone(), *write).await?.map(StoredLinkOutcome::Changed))
             }
         }
     }
@@ -123,30 +128,40 @@ impl CassandraLinks {
 
 #[async_trait]
 impl LinkStore for CassandraLinks {
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
-        self.outcome_of(attempt).await
+    async fn stored_outcome(
+        &self,
+        idempotency: &IdempotencyKey,
+    ) -> Result<Option<StoredLinkOutcome>> {
+        self.load_outcome(idempotency).await
     }
 
     async fn claim(
         &self,
         candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Claim>>> {
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Vec<Claim>>> {
         let storable = |Candidate { link, spares }| Candidate { link: link.storable(), spares };
         let candidates = candidates.into_iter().map(|candidate| candidate.map(storable));
         let plan = Plan::claim(candidates.collect(), reserved);
-        finished(self.once(attempt, plan).await?, Outcome::claims)
+        finished(self.idempotent(idempotency, plan).await?, StoredLinkOutcome::claims)
     }
 
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
-        finished(self.once(attempt, Plan::Replace { link }).await?, Outcome::replaced)
+    async fn replace(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Replaced>> {
+        finished(
+            self.idempotent(idempotency, Plan::Replace { link }).await?,
+            StoredLinkOutcome::replaced,
+        )
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let trial = self.silence.trial().ok_or_else(|| Error::unavailable(SILENT))?;
+        let trial = self.breaker.trial().ok_or_else(|| Error::unavailable(BREAKER_OPEN))?;
         let found = self.kept(short).await;
-        trial.ended(!matches!(found, Err(Failure::Unknown(_))));
+        trial.record(!matches!(found, Err(Failure::Unknown(_))));
         Ok(found?.map(Arc::new))
     }
 
@@ -154,10 +169,14 @@ impl LinkStore for CassandraLinks {
         Some(self)
     }
 
-    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+    async fn change(
+        &self,
+        link: Link,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Option<Idempotent<Link>>> {
         let plan = Plan::Change { link, write: Uuid::new_v4() };
-        let done = self.once(attempt, plan).await?;
-        done.map(|done| finished(Some(done), Outcome::changed)).transpose()
+        let done = self.idempotent(idempotency, plan).await?;
+        done.map(|done| finished(Some(done), StoredLinkOutcome::changed)).transpose()
     }
 
     async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
@@ -181,7 +200,7 @@ impl LinkCopies for CassandraLinks {
         loop {
             match self.read(&self.session.statements.find_anywhere, short).await {
                 // The coordinator may read from a node that has just ended, until it notices.
-                Err(Failure::Unknown(_)) if tries < ANYWHERE => tries += 1,
+                Err(Failure::Unknown(_)) if tries < READ_ONE_TRIES => tries += 1,
                 found => return Ok(found?.map(Arc::new)),
             }
         }
@@ -190,15 +209,15 @@ impl LinkCopies for CassandraLinks {
 
 /// Unwraps the outcome of a write that is never refused.
 fn finished<T>(
-    done: Option<Done<Outcome>>,
-    form: impl FnOnce(Outcome) -> Result<T>,
-) -> Result<Done<T>> {
+    done: Option<Idempotent<StoredLinkOutcome>>,
+    form: impl FnOnce(StoredLinkOutcome) -> Result<T>,
+) -> Result<Idempotent<T>> {
     let done = done.ok_or_else(|| Error::internal("a write without an outcome"))?;
-    Ok(Done { outcome: form(done.outcome)?, replayed: done.replayed })
+    Ok(Idempotent { outcome: form(done.outcome)?, replayed: done.replayed })
 }
 
 /// Retries a transaction that lost to a concurrent write of the row, with a pause that doubles from 1 ms.
-async fn contend<T, F: Future<Output = Result<Option<T>, Failure>>>(
+async fn retry_on_conflict<T, F: Future<Output = Result<Option<T>, Failure>>>(
     mut attempt: impl FnMut() -> F,
 ) -> Result<T> {
     for tried in 0..TRIES {

@@ -6,7 +6,7 @@ use lodge_domain::{
 };
 use uuid::Uuid;
 
-use super::{CassandraLinks, LinkRow, contend, replace::Put};
+use super::{CassandraLinks, LinkRow, replace::Put, retry_on_conflict};
 use crate::cassandra::failure::Failure;
 
 impl CassandraLinks {
@@ -22,7 +22,7 @@ impl CassandraLinks {
         match mode {
             Mode::Claim => {
                 let row = LinkRow::of(link).written(Uuid::new_v4(), None);
-                contend(|| self.try_put(&row)).await
+                retry_on_conflict(|| self.try_put(&row)).await
             }
             Mode::Replace => {
                 let (row, at) = (LinkRow::of(link), link.changed_at.as_microsecond());

@@ -22,14 +22,14 @@ impl CassandraLinks {
     /// Stores `link` under its short, unless the stored link is newer.
     pub(super) async fn put(&self, link: Link) -> Result<Replaced> {
         // A POST that found the short free must not overwrite a PUT that comes in between.
-        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
+        let _turn = self.row_locks.lock(link.short.as_str().as_bytes()).await?;
         let was = self.kept(&link.short).await?;
         let (target, at) = (link.target.clone(), link.changed_at);
         match link.replacing(was) {
             Replacement::Stays(is) => {
                 if is.link.changed_at == at && is.link.target == target {
                     // A repetition of this write, which may be missing in the change feed.
-                    self.feed.tell(is.link.short.as_str()).await?;
+                    self.feed.append(is.link.short.as_str()).await?;
                 }
                 Ok(is)
             }
@@ -46,6 +46,6 @@ impl CassandraLinks {
         let at = link.changed_at.as_microsecond();
         self.session.statements.put.run(Put { row: &row, at }).await?;
         // Even if no link was read: another process may have put and cached one of the same short.
-        Ok(self.feed.tell(&row.short).await?)
+        Ok(self.feed.append(&row.short).await?)
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use lodge_domain::{Error, Result};
 use lodge_engines::mariadb::{MariaDb, Options};
-use lodge_sql::{App, Database as _, Failure, Reads, Statement, Tx, Value};
+use lodge_sql::{App, Database as _, Failure, ReadKind, Statement, Tx, Value};
 use mysql::prelude::Queryable as _;
 use tokio::task::JoinHandle;
 
@@ -51,7 +51,7 @@ impl Pool {
 
     async fn number(&self, id: i64) -> Option<i64> {
         let read = move |tx: &mut dyn Tx| tx.one(&NUMBER, &[Value::Int(id)], |row| row.get(0));
-        self.database.read(App::Accounts, Reads::Few, read).await.unwrap()
+        self.database.read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
     }
 
     /// Keeps the one writer busy until the sender is dropped.
@@ -201,7 +201,7 @@ async fn a_long_read_delays_no_write_and_no_lookup() {
     let database = pool.database.clone();
     let long = move |_: &mut dyn Tx| Ok(wait.recv().is_err());
     let reading =
-        tokio::spawn(async move { database.read(App::Accounts, Reads::Many, long).await });
+        tokio::spawn(async move { database.read(App::Accounts, ReadKind::Scan, long).await });
     let others = async {
         pool.write(|tx| count(tx, 1)).await.unwrap();
         pool.number(1).await
@@ -215,7 +215,7 @@ async fn a_long_read_delays_no_write_and_no_lookup() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_that_writes_is_refused() {
     let pool = Pool::start("lodge_reads", |options| options).await;
-    let written = pool.database.read(App::Accounts, Reads::Few, |tx| count(tx, 1)).await;
+    let written = pool.database.read(App::Accounts, ReadKind::ByKey, |tx| count(tx, 1)).await;
     assert!(matches!(written, Err(Error::Internal(_))));
     assert_eq!(pool.number(1).await, Some(0));
 }
@@ -225,7 +225,7 @@ async fn a_statement_that_takes_too_long_is_ended() {
     let short = |options| Options { statement_wait: Duration::from_secs(1), ..options };
     let pool = Pool::start("lodge_endless", short).await;
     let endless = |tx: &mut dyn Tx| tx.exists(&ENDLESS, &[]);
-    let ended = pool.database.read(App::Accounts, Reads::Many, endless).await;
+    let ended = pool.database.read(App::Accounts, ReadKind::Scan, endless).await;
     assert!(matches!(ended, Err(Error::Unavailable { .. })));
 }
 

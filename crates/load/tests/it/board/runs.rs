@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use lodge_load::Outcome;
+use lodge_load::RunOutcome;
 
 use super::{Manner, Resume, SOUND, Take, Tell, board};
 use crate::{Ran, load_into};
@@ -19,7 +19,7 @@ fn streams_on_all_servers_are_verified_to_have_every_message_once() {
     let servers = format!("--streams-per-user 2 --servers http://{}", board.serve(9));
     let ran = board_load(address, &servers);
     assert!(ran.text.ends_with("\nVERIFIED\n"), "{}", ran.text);
-    assert_eq!(ran.outcome, Outcome::Sound);
+    assert_eq!(ran.outcome, RunOutcome::Passed);
     ran.is("/messages/acknowledged", 60.0);
     ran.is("/verification/streams", 10.0);
     ran.is("/each_stream_ms/count", 600.0);
@@ -87,7 +87,7 @@ fn assert_found(what: &str, manner: Manner, faults: &[&str]) {
     let ran = board_load(address, catch_up);
     assert!(ran.text.ends_with("\nNOT VERIFIED\n"), "{what}: {}", ran.text);
     assert!(ran.text.contains("for example: "), "{what}: {}", ran.text);
-    assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1));
+    assert_eq!((ran.outcome, ran.outcome.exit_code()), (RunOutcome::Failed, 1));
     for fault in faults {
         let count = ran.number(&format!("/verification/{fault}"));
         assert!(count > 0.0, "{what}: no {fault} in {}", ran.text);
@@ -218,7 +218,7 @@ fn a_run_without_an_acknowledged_message_is_not_verified() {
     let ran = board_load(address, "");
     assert!(ran.text.ends_with("\nNOT VERIFIED: no message was acknowledged\n"), "{}", ran.text);
     ran.is("/messages/refused", 60.0);
-    assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1));
+    assert_eq!((ran.outcome, ran.outcome.exit_code()), (RunOutcome::Failed, 1));
 }
 
 #[test]

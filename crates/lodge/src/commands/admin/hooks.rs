@@ -4,12 +4,12 @@ use anyhow::Result;
 use clap::Subcommand;
 use lodge_domain::{
     board::{Hook, HookId, HookStanding, HookUrl, Slug},
-    secret::Hidden,
+    secret::SecretText,
 };
 
 use crate::{
     admin::{Administrator, Command, HookCommand},
-    commands::out::say,
+    commands::out::outln,
 };
 
 #[derive(Debug, Subcommand)]
@@ -37,26 +37,27 @@ pub(super) fn carry_out(administrator: &mut Administrator, command: HookOptions)
     match command {
         HookOptions::Add { channel, url } => {
             let (channel, url) = (Slug::parse(&channel)?, HookUrl::parse(&url)?);
-            let (_, secret): (Hook, Hidden) =
-                administrator.ask(Command::Hook(HookCommand::Add { channel, url }))?;
-            say!("{}", secret.reveal());
+            let (_, secret): (Hook, SecretText) =
+                administrator.request(Command::Hook(HookCommand::Add { channel, url }))?;
+            outln!("{}", secret.reveal());
         }
         HookOptions::List => {
-            let hooks: Vec<Hook> = administrator.ask(Command::Hook(HookCommand::List))?;
+            let hooks: Vec<Hook> = administrator.request(Command::Hook(HookCommand::List))?;
             for hook in hooks {
                 let Hook { id: HookId(id), channel, url, cursor, standing, .. } = hook;
-                say!("{id}\t{channel}\t{url}\t{cursor}\t{}", told(&standing));
+                outln!("{id}\t{channel}\t{url}\t{cursor}\t{}", describe_standing(&standing));
             }
         }
         HookOptions::Remove { id } => {
-            let () = administrator.ask(Command::Hook(HookCommand::Remove { id: HookId(id) }))?;
-            say!("webhook {id} is removed");
+            let () =
+                administrator.request(Command::Hook(HookCommand::Remove { id: HookId(id) }))?;
+            outln!("webhook {id} is removed");
         }
     }
     Ok(())
 }
 
-fn told(standing: &HookStanding) -> String {
+fn describe_standing(standing: &HookStanding) -> String {
     match standing {
         HookStanding::Well => "ok".to_owned(),
         HookStanding::Failing { failures, since, next_try, why } => {

@@ -6,12 +6,14 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use lodge_domain::{
     rides::{Day, Gate, GateId, Rebuilt, ResortDay, ResortId, Ride, Season, SkierId, StoredRide},
-    secret::Hidden,
+    secret::SecretText,
 };
 
 use crate::{
-    admin::{Administrator, Command, EVENTS_MAX, OTHER_ANSWER, Outcome, RidesCommand},
-    commands::out::{Out, say},
+    admin::{
+        Administrator, Command, CommandOutcome, EVENTS_MAX, RidesCommand, UNEXPECTED_RESPONSE,
+    },
+    commands::out::{Out, outln},
 };
 
 #[derive(Debug, Subcommand)]
@@ -98,7 +100,7 @@ pub(super) enum RebuildCommand {
 }
 
 /// The exit code of [`rebuild`] when totals were wrong and have been corrected.
-const DIFFERED: u8 = 3;
+const CORRECTED_EXIT_CODE: u8 = 3;
 
 pub(super) fn rebuild(
     administrator: &mut Administrator,
@@ -106,16 +108,16 @@ pub(super) fn rebuild(
 ) -> Result<ExitCode> {
     let RebuildCommand::Rides = command;
     let Rebuilt { events, differences } =
-        administrator.ask(Command::Rides(RidesCommand::Rebuild))?;
-    say!("{events} rides and voids read");
+        administrator.request(Command::Rides(RidesCommand::Rebuild))?;
+    outln!("{events} rides and voids read");
     if differences.is_empty() {
-        say!("all totals are correct");
+        outln!("all totals are correct");
         return Ok(ExitCode::SUCCESS);
     }
     for (what, rows) in differences {
-        say!("{what}: {rows} wrong, corrected");
+        outln!("{what}: {rows} wrong, corrected");
     }
-    Ok(ExitCode::from(DIFFERED))
+    Ok(ExitCode::from(CORRECTED_EXIT_CODE))
 }
 
 pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> Result<()> {
@@ -125,11 +127,11 @@ pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> R
         GateCommand::Revoke { name } => RidesCommand::RevokeGate { name },
         GateCommand::Renew { name } => RidesCommand::RenewGate { name },
     };
-    match administrator.carry_out(Command::Rides(command))? {
-        Outcome::GateCreated { token, .. } => say!("{}", token.reveal()),
-        Outcome::Gates(gates) => gates.iter().for_each(print),
-        Outcome::GateRevoked(gate) => say!("{} is revoked", gate.name),
-        _ => bail!(OTHER_ANSWER),
+    match administrator.execute(Command::Rides(command))? {
+        CommandOutcome::GateCreated { token, .. } => outln!("{}", token.reveal()),
+        CommandOutcome::Gates(gates) => gates.iter().for_each(print),
+        CommandOutcome::GateRevoked(gate) => outln!("{} is revoked", gate.name),
+        _ => bail!(UNEXPECTED_RESPONSE),
     }
     Ok(())
 }
@@ -139,7 +141,7 @@ fn print(gate: &Gate) {
     let resort =
         resort.map_or_else(|| "all resorts".to_owned(), |resort| format!("resort {}", resort.0));
     let state = revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-    say!("{}\t{name}\t{resort}\t{created_at}\t{state}", id.0);
+    outln!("{}\t{name}\t{resort}\t{created_at}\t{state}", id.0);
 }
 
 pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> Result<()> {
@@ -148,9 +150,9 @@ pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> R
         RideCommand::Void { event, gate } => (event.parse()?, gate),
     };
     let command = Command::Rides(RidesCommand::VoidRide { event, gate });
-    let Ride { on, skier, minute, lift, vertical } = administrator.ask(command)?;
+    let Ride { on, skier, minute, lift, vertical } = administrator.request(command)?;
     let ResortDay { season, resort, day } = on;
-    say!(
+    outln!(
         "voided the ride of skier {skier} at resort {resort}, season {season}, day {day}, minute {minute}, \
          lift {lift}, vertical {vertical}"
     );
@@ -158,7 +160,7 @@ pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> R
 }
 
 fn find(administrator: &mut Administrator, options: &FindOptions) -> Result<()> {
-    let gates: Vec<Gate> = administrator.ask(Command::Rides(RidesCommand::ListGates))?;
+    let gates: Vec<Gate> = administrator.request(Command::Rides(RidesCommand::ListGates))?;
     let names: HashMap<GateId, String> =
         gates.into_iter().map(|gate| (gate.id, gate.name)).collect();
     let (season, resort) = (Season(options.season), ResortId(options.resort));
@@ -167,7 +169,7 @@ fn find(administrator: &mut Administrator, options: &FindOptions) -> Result<()> 
     let (mut after, mut out) = (None, Out::lock());
     loop {
         let command = Command::Rides(RidesCommand::FindEvents { on, skier, after });
-        let events: Vec<StoredRide> = administrator.ask(command)?;
+        let events: Vec<StoredRide> = administrator.request(command)?;
         for StoredRide { gate, id, ride, voids, at, .. } in &events {
             let gate = names.get(gate).map_or("-", String::as_str);
             let Ride { skier, minute, lift, vertical, .. } = ride;
@@ -196,8 +198,8 @@ pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> 
         } else {
             RidesCommand::PassCodes { first, last }
         };
-        let codes: Vec<(SkierId, Hidden)> = administrator.ask(Command::Rides(command))?;
-        let Some((SkierId(told), _)) = codes.last() else { bail!(OTHER_ANSWER) };
+        let codes: Vec<(SkierId, SecretText)> = administrator.request(Command::Rides(command))?;
+        let Some((SkierId(told), _)) = codes.last() else { bail!(UNEXPECTED_RESPONSE) };
         first = u64::from(*told) + 1;
         for (SkierId(skier), code) in &codes {
             writeln!(out, "{skier},{}", code.reveal())?;

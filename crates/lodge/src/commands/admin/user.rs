@@ -13,15 +13,15 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use lodge_domain::{
-    accounts::{Account, AccountQuery, Actor, ImportAccount, Role, ToldEvent, Username},
+    accounts::{Account, AccountQuery, Actor, EventWithStaff, ImportAccount, Role, Username},
     passwords::Password,
-    secret::Hidden,
+    secret::SecretText,
 };
 
 use crate::{
     admin::{Administrator, Command, UserCommand},
     commands::{
-        out::{PROBLEMS_SHOWN, complain, say},
+        out::{PROBLEMS_SHOWN, errln, outln},
         progress::progress_bar,
     },
 };
@@ -64,25 +64,25 @@ pub(super) enum UserOptions {
         role: Role,
     },
     /// Ban an account and end all its sessions.
-    Ban(Who),
+    Ban(UsernameArg),
     /// Lift the ban of an account.
-    Unban(Who),
+    Unban(UsernameArg),
     /// Remove the picture of an account. Its files are deleted within two hours.
-    PictureRemove(Who),
+    PictureRemove(UsernameArg),
     /// List the events of an account in the last year, the newest 1,000: time, event, actor.
-    Events(Who),
+    Events(UsernameArg),
     /// Issue a code that sets a new password, valid once and for 15 minutes. All sessions of the account end
     /// immediately.
-    Reset(Who),
+    Reset(UsernameArg),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Who {
+pub(super) struct UsernameArg {
     /// The username.
     username: String,
 }
 
-impl Who {
+impl UsernameArg {
     fn name(&self) -> Result<Username> {
         Ok(Username::parse(&self.username)?)
     }
@@ -101,28 +101,30 @@ pub(super) fn carry_out(
         UserOptions::Create { username, role } => {
             let username = Username::parse(&username)?;
             let command = UserCommand::Create { username, password: password()?, role };
-            let account = changed(administrator, command)?;
-            say!("{} is created", account.username);
+            let account = change_account(administrator, command)?;
+            outln!("{} is created", account.username);
         }
         UserOptions::Import { file } => return import(administrator, &file),
         UserOptions::List { prefix } => list(administrator, &prefix)?,
         UserOptions::Role { username, role } => {
             let username = Username::parse(&username)?;
-            let account = changed(administrator, UserCommand::SetRole { username, role })?;
-            say!("{} is now {}", account.username, account.role.name());
+            let account = change_account(administrator, UserCommand::SetRole { username, role })?;
+            outln!("{} is now {}", account.username, account.role.name());
         }
         UserOptions::Ban(who) => {
-            let account = changed(administrator, UserCommand::Ban { username: who.name()? })?;
-            say!("{} is banned; all sessions are ended", account.username);
+            let account =
+                change_account(administrator, UserCommand::Ban { username: who.name()? })?;
+            outln!("{} is banned; all sessions are ended", account.username);
         }
         UserOptions::Unban(who) => {
-            let account = changed(administrator, UserCommand::Unban { username: who.name()? })?;
-            say!("{} is no longer banned", account.username);
+            let account =
+                change_account(administrator, UserCommand::Unban { username: who.name()? })?;
+            outln!("{} is no longer banned", account.username);
         }
         UserOptions::PictureRemove(who) => {
             let account =
-                changed(administrator, UserCommand::TakePicture { username: who.name()? })?;
-            say!("the picture of {} is removed", account.username);
+                change_account(administrator, UserCommand::TakePicture { username: who.name()? })?;
+            outln!("the picture of {} is removed", account.username);
         }
         UserOptions::Events(who) => events(administrator, who.name()?)?,
         UserOptions::Reset(who) => reset(administrator, who.name()?)?,
@@ -131,8 +133,8 @@ pub(super) fn carry_out(
 }
 
 /// Runs a command that changes an account. Returns the changed account.
-fn changed(administrator: &mut Administrator, command: UserCommand) -> Result<Account> {
-    administrator.ask(Command::User(command))
+fn change_account(administrator: &mut Administrator, command: UserCommand) -> Result<Account> {
+    administrator.request(Command::User(command))
 }
 
 /// Reads a password: from the terminal without echo, or the first line of standard input.
@@ -148,14 +150,14 @@ fn password() -> Result<Password> {
 }
 
 fn reset(administrator: &mut Administrator, username: Username) -> Result<()> {
-    let code: Hidden = administrator.ask(Command::User(UserCommand::Reset { username }))?;
-    say!("{}", code.reveal());
+    let code: SecretText = administrator.request(Command::User(UserCommand::Reset { username }))?;
+    outln!("{}", code.reveal());
     Ok(())
 }
 
 fn events(administrator: &mut Administrator, username: Username) -> Result<()> {
-    let events: Vec<ToldEvent> =
-        administrator.ask(Command::User(UserCommand::Events { username }))?;
+    let events: Vec<EventWithStaff> =
+        administrator.request(Command::User(UserCommand::Events { username }))?;
     for told in events {
         let by = match (told.event.by, told.staff) {
             (Actor::Owner, _) => "its owner".to_owned(),
@@ -163,7 +165,7 @@ fn events(administrator: &mut Administrator, username: Username) -> Result<()> {
             (Actor::Staff(_), Some(name)) => name.to_string(),
             (Actor::Staff(_), None) => "a deleted staff account".to_owned(),
         };
-        say!("{}\t{}\t{by}", told.event.at, told.event.kind.name());
+        outln!("{}\t{}\t{by}", told.event.at, told.event.kind.name());
     }
     Ok(())
 }
@@ -172,10 +174,10 @@ fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
     let mut after = None;
     loop {
         let query = AccountQuery { prefix: Username::prefix(prefix), after, limit: PAGE };
-        let page: Vec<Account> = administrator.ask(Command::User(UserCommand::List(query)))?;
+        let page: Vec<Account> = administrator.request(Command::User(UserCommand::List(query)))?;
         for account in &page {
             let state = account.banned_at.map_or_else(String::new, |at| format!("banned {at}"));
-            say!(
+            outln!(
                 "{}\t{}\t{}\t{}\t{state}",
                 account.username,
                 account.nickname,
@@ -192,7 +194,7 @@ fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
 
 /// Counts of an import so far.
 #[derive(Default)]
-struct Sum {
+struct ImportCounts {
     made: u64,
     already: u64,
     refused: u64,
@@ -205,7 +207,7 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
     let headers = reader.headers().with_context(|| format!("{}", file.display()))?.clone();
     check_columns(&headers)?;
     let mut records = reader.records().peekable();
-    let mut sum = Sum::default();
+    let mut sum = ImportCounts::default();
     while records.peek().is_some() {
         let (mut numbers, mut lines) = (Vec::new(), Vec::new());
         for record in records.by_ref().take(PAGE) {
@@ -222,14 +224,14 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
             }
         }
         let told: Vec<Result<bool, String>> =
-            administrator.ask(Command::User(UserCommand::Import { lines }))?;
+            administrator.request(Command::User(UserCommand::Import { lines }))?;
         for (number, outcome) in numbers.into_iter().zip(told) {
             sum.add(number, outcome);
         }
         progress.set_message(format!("{} accounts", sum.made + sum.already));
     }
     progress.finish_and_clear();
-    say!(
+    outln!(
         "{} accounts created, {} usernames already taken, {} lines rejected",
         sum.made,
         sum.already,
@@ -249,7 +251,7 @@ fn check_columns(headers: &csv::StringRecord) -> Result<()> {
     Ok(())
 }
 
-impl Sum {
+impl ImportCounts {
     fn add(&mut self, line: u64, outcome: Result<bool, String>) {
         match outcome {
             Ok(true) => self.made += 1,
@@ -257,7 +259,7 @@ impl Sum {
             Err(why) => {
                 self.refused += 1;
                 if self.refused <= PROBLEMS_SHOWN as u64 {
-                    complain!("line {line}: {why}");
+                    errln!("line {line}: {why}");
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Recomputes the sums from the rides, repairs them, and reports which were wrong. Readers sum up the rides; then the
 //! writer adds the rides that arrived meanwhile, and compares one day at a time.
 
-mod says;
+mod computed;
 mod skiers;
 mod stored;
 
@@ -20,18 +20,18 @@ use rusqlite::Connection;
 #[cfg(test)]
 use lodge_domain::rides::SkierId;
 
-use self::{says::Sums, skiers::Days};
+use self::{computed::Sums, skiers::DayCheck};
 use super::{
     SqliteRides,
     state::{FIRST_DAY, key, resort_day},
-    write_back::{days::last_row, work::Work},
+    write_back::{days::last_row, work::SumChanges},
 };
 use crate::{failure::Failure, query};
 
 /// Rows that one request reads.
-pub(super) const PIECE: usize = 20_000;
+pub(super) const ROWS_PER_READ: usize = 20_000;
 
-/// Skier days that are compared in one scan of all, in multiples of [`PIECE`].
+/// Skier days that are compared in one scan of all, in multiples of [`ROWS_PER_READ`].
 const PIECES_TOGETHER: usize = 25;
 
 /// Skier days that one write request compares.
@@ -51,15 +51,16 @@ const SET_STORED: &str = "UPDATE ride_ledger SET stored = ?1 WHERE one = 1";
 /// For the test of query plans.
 #[cfg(test)]
 pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
-    let others = [says::STATEMENTS.as_slice(), &skiers::STATEMENTS, &stored::STATEMENTS].concat();
+    let others =
+        [computed::STATEMENTS.as_slice(), &skiers::STATEMENTS, &stored::STATEMENTS].concat();
     NEXT.into_iter().chain([STORED, SET_STORED]).chain(others)
 }
 
 /// The number of wrong rows by kind of sum.
 #[derive(Debug, Default)]
-struct Wrong(BTreeMap<&'static str, u64>);
+struct Differences(BTreeMap<&'static str, u64>);
 
-impl Wrong {
+impl Differences {
     fn note(&mut self, what: &'static str, rows: u64) {
         if rows > 0 {
             *self.0.entry(what).or_default() += rows;
@@ -82,8 +83,8 @@ pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt
     let seasons =
         skiers::walk(&rides.0, piece, seasons, |seasons, _, on, _, _| note(seasons, on)).await?;
     let mut rebuild =
-        Rebuild { rides, piece, began_at, events: 0, before: 0, wrong: Wrong::default() };
-    let mut days = Days::default();
+        Rebuild { rides, piece, began_at, events: 0, before: 0, wrong: Differences::default() };
+    let mut days = DayCheck::default();
     for ((season, resort), on_days) in seasons {
         let mut whole = Sums::new(Span { season, resort, day: None }, began_at);
         for day in on_days {
@@ -136,25 +137,26 @@ struct Rebuild<'r> {
     events: u64,
     /// The events that were stored when the rebuild began.
     before: i64,
-    wrong: Wrong,
+    wrong: Differences,
 }
 
 impl Rebuild<'_> {
     /// Checks and repairs a day or a season, except its skier days.
     async fn check(&mut self, sums: Sums) -> Result<Sums> {
-        let check =
-            |connection: &_, work: &mut Work<'_>, sums: &_| stored::check(connection, work, sums);
+        let check = |connection: &_, work: &mut SumChanges<'_>, sums: &_| {
+            stored::check(connection, work, sums)
+        };
         let (sums, wrong) = self.with_all_rides(sums, check).await?;
         self.wrong.merge(&wrong);
         Ok(sums)
     }
 
-    async fn check_skiers(&mut self, days: Days) -> Result<()> {
-        let days = skiers::walk(&self.rides.0, self.piece, days, Days::visit).await?;
+    async fn check_skiers(&mut self, days: DayCheck) -> Result<()> {
+        let days = skiers::walk(&self.rides.0, self.piece, days, DayCheck::visit).await?;
         for (mut sums, suspects) in days.suspects() {
             for some in suspects.chunks(SUSPECTS) {
                 let some = some.to_vec();
-                let check = move |connection: &_, work: &mut Work<'_>, sums: &_| {
+                let check = move |connection: &_, work: &mut SumChanges<'_>, sums: &_| {
                     skiers::check(connection, work, sums, &some)
                 };
                 let wrong;
@@ -169,12 +171,15 @@ impl Rebuild<'_> {
     async fn with_all_rides<T: Send + 'static>(
         &self,
         mut sums: Sums,
-        check: impl Fn(&Connection, &mut Work<'_>, &Sums) -> Result<T, Failure> + Clone + Send + 'static,
+        check: impl Fn(&Connection, &mut SumChanges<'_>, &Sums) -> Result<T, Failure>
+        + Clone
+        + Send
+        + 'static,
     ) -> Result<(Sums, T)> {
         let (engine, piece) = (&self.rides.0, self.piece);
         loop {
             let beside = move |connection: &Connection| {
-                let is_all = sums.read_on(connection, piece)?;
+                let is_all = sums.add_rides(connection, piece)?;
                 Ok((sums, is_all))
             };
             let is_all;
@@ -185,8 +190,8 @@ impl Rebuild<'_> {
             // In requests of its own, so that little is left to write back in the transaction below.
             self.rides.write_sums().await?;
             let check = check.clone();
-            let in_group = move |connection: &_, work: &mut Work<'_>| {
-                let is_all = sums.read_on(connection, piece)?;
+            let in_group = move |connection: &_, work: &mut SumChanges<'_>| {
+                let is_all = sums.add_rides(connection, piece)?;
                 let done = if is_all { Some(check(connection, work, &sums)?) } else { None };
                 Ok((sums, done))
             };
@@ -217,10 +222,14 @@ impl Rebuild<'_> {
 
 /// Checks and repairs one skier day in one of the writer's next groups; returns how many were wrong.
 #[cfg(test)]
-pub(crate) async fn mend(rides: &SqliteRides, on: ResortDay, skier: SkierId) -> Result<u64> {
-    let mend = move |connection: &_, work: &mut Work<'_>| {
+pub(crate) async fn repair_skier_day(
+    rides: &SqliteRides,
+    on: ResortDay,
+    skier: SkierId,
+) -> Result<u64> {
+    let mend = move |connection: &_, work: &mut SumChanges<'_>| {
         let mut sums = Sums::new(on.into(), 0);
-        sums.read_on(connection, PIECE)?;
+        sums.add_rides(connection, ROWS_PER_READ)?;
         skiers::check(connection, work, &sums, &[skier])
     };
     rides.0.rides.write(&rides.0.writer, mend).await

@@ -11,14 +11,14 @@ use lodge_domain::{
 use lodge_sql::App;
 use rusqlite::{Connection, Row};
 
-use super::says::{SkierSum, Sums};
+use super::computed::{SkierSum, Sums};
 use crate::{
     engine::Engine,
     failure::Failure,
     query,
     rides::{
         state::{DayKey, DayState, Delta, FIRST_DAY, key, resort_day},
-        write_back::{days::last_row, work::Work},
+        write_back::{days::last_row, work::SumChanges},
     },
 };
 
@@ -40,7 +40,7 @@ pub(super) struct Stored {
 
 impl Stored {
     /// Whether the row matches the sum of the rides up to `last_row`, the last one.
-    fn is(&self, sum: SkierSum, last_row: i64) -> bool {
+    fn matches(&self, sum: SkierSum, last_row: i64) -> bool {
         self.by == sum.by && (sum.last..=last_row).contains(&self.up_to)
     }
 }
@@ -78,7 +78,7 @@ pub(super) async fn walk<T: Send + 'static>(
 
 /// Sums of the rides of some days, and the skiers whose rows seem to differ.
 #[derive(Default)]
-pub(super) struct Days {
+pub(super) struct DayCheck {
     sums: BTreeMap<ResortDay, Sums>,
     /// Skiers whose rows were correct.
     right: BTreeMap<ResortDay, BTreeSet<SkierId>>,
@@ -86,7 +86,7 @@ pub(super) struct Days {
     skiers: usize,
 }
 
-impl Days {
+impl DayCheck {
     pub(super) fn add(&mut self, on: ResortDay, sums: Sums) {
         self.skiers += sums.skiers.len();
         self.sums.insert(on, sums);
@@ -99,7 +99,7 @@ impl Days {
 
     pub(super) fn visit(&mut self, skier: SkierId, on: ResortDay, stored: Stored, last_row: i64) {
         let Some(sums) = self.sums.get(&on) else { return };
-        let is_right = stored.is(sums.of(skier), last_row);
+        let is_right = stored.matches(sums.of(skier), last_row);
         let found = if is_right { &mut self.right } else { &mut self.wrong };
         found.entry(on).or_default().insert(skier);
     }
@@ -122,7 +122,7 @@ impl Days {
 /// Compares the rows of these skiers with the sums of all rides, and repairs them; returns how many were wrong.
 pub(super) fn check(
     connection: &Connection,
-    work: &mut Work<'_>,
+    work: &mut SumChanges<'_>,
     sums: &Sums,
     skiers: &[SkierId],
 ) -> Result<u64, Failure> {
@@ -133,8 +133,8 @@ pub(super) fn check(
         let sum = sums.of(*skier);
         let found = query::one(connection, ONE, (skier.0, season, resort, day), read)?;
         let stored = found.map_or_else(Stored::default, |(_, stored)| stored);
-        if !stored.is(sum, last_row) {
-            work.put_right(*skier, DayState { on, tally: sum.tally(), up_to: last_row })?;
+        if !stored.matches(sum, last_row) {
+            work.repair(*skier, DayState { on, tally: sum.tally(), up_to: last_row })?;
             wrong += 1;
         }
     }

@@ -8,14 +8,14 @@ use lodge_domain::{
 };
 use rusqlite::{Connection, Row};
 
-use super::{Wrong, says::Sums};
+use super::{Differences, computed::Sums};
 use crate::{
     failure::Failure,
     query,
     rides::{
-        leaders::{self, KEPT, LEFT_MIN, replace_places},
-        state::{Delta, Places, key},
-        write_back::work::Work,
+        leaders::{self, LEADERS_KEPT, LEADERS_MIN, replace_entries},
+        state::{Delta, Entries, key},
+        write_back::work::SumChanges,
     },
 };
 
@@ -51,16 +51,16 @@ pub(crate) const STATEMENTS: [&str; 7] =
 /// Checks and repairs a day or a season, except its skier days.
 pub(super) fn check(
     connection: &Connection,
-    work: &mut Work<'_>,
+    work: &mut SumChanges<'_>,
     sums: &Sums,
-) -> Result<Wrong, Failure> {
-    let mut wrong = Wrong::default();
+) -> Result<Differences, Failure> {
+    let mut wrong = Differences::default();
     if let Some(on) = sums.on() {
         for (parts, expected) in [(&LIFTS, &sums.lifts), (&HOURS, &sums.hours)] {
             wrong.note(parts.name, check_parts(connection, on, parts, expected)?);
         }
     }
-    check_board(connection, work, sums, &mut wrong)?;
+    check_leaderboard(connection, work, sums, &mut wrong)?;
     Ok(wrong)
 }
 
@@ -94,18 +94,18 @@ fn check_parts(
 }
 
 /// An entry of a leaderboard: vertical, skier.
-type Place = (i64, i64);
+type Entry = (i64, i64);
 
 /// A row of `resort_days`, whose values may be invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Board {
+struct LeaderboardRow {
     all: Delta,
     skiers: i64,
     leaders: i64,
     floor: (Option<i64>, Option<i64>),
 }
 
-impl Board {
+impl LeaderboardRow {
     fn read(connection: &Connection, key: (u16, u16, u16)) -> rusqlite::Result<Self> {
         let read = |row: &Row<'_>| {
             Ok(Self {
@@ -119,46 +119,46 @@ impl Board {
     }
 
     /// Whether `leaders` are exactly the `places` at or above the floor, and enough of them.
-    fn shows(&self, places: &[Place], leaders: &[Place]) -> bool {
-        let reaches = |(vertical, skier): &Place| match self.floor {
+    fn matches(&self, places: &[Entry], leaders: &[Entry]) -> bool {
+        let reaches = |(vertical, skier): &Entry| match self.floor {
             (None, None) => true,
             (Some(floor), Some(last)) => *vertical > floor || *vertical == floor && *skier <= last,
             _ => false,
         };
         let mut expected: Vec<_> = places.iter().filter(|place| reaches(place)).copied().collect();
         expected.sort_unstable_by_key(in_order);
-        let is_enough = self.floor.0.is_none() || expected.len() >= LEFT_MIN;
+        let is_enough = self.floor.0.is_none() || expected.len() >= LEADERS_MIN;
         is_enough && expected == leaders && usize::try_from(self.leaders) == Ok(leaders.len())
     }
 }
 
-fn in_order(place: &Place) -> (Reverse<i64>, i64) {
+fn in_order(place: &Entry) -> (Reverse<i64>, i64) {
     (Reverse(place.0), place.1)
 }
 
-fn check_board(
+fn check_leaderboard(
     connection: &Connection,
-    work: &mut Work<'_>,
+    work: &mut SumChanges<'_>,
     sums: &Sums,
-    wrong: &mut Wrong,
+    wrong: &mut Differences,
 ) -> Result<(), Failure> {
     let key = key(sums.span);
-    let places: Vec<Place> =
+    let places: Vec<Entry> =
         sums.verticals().map(|(skier, vertical)| (vertical, skier.0.into())).collect();
-    let stored = Board::read(connection, key)?;
+    let stored = LeaderboardRow::read(connection, key)?;
     let skiers = i64::try_from(places.len()).unwrap_or(i64::MAX);
     let is_right = stored.all == sums.all && stored.skiers == skiers;
-    let shows = stored.shows(&places, &leaders(connection, key, work.places(sums.span))?);
+    let shows = stored.matches(&places, &leaders(connection, key, work.entries(sums.span))?);
     let name = if sums.span.day.is_some() { "resorts' days" } else { "resorts' seasons" };
     wrong.note(name, u64::from(!is_right));
     wrong.note("leaderboards", u64::from(!shows));
-    let mut board = Board { all: sums.all, skiers, ..stored };
+    let mut board = LeaderboardRow { all: sums.all, skiers, ..stored };
     if !shows {
         let leaders = set_leaders(connection, key, places, &mut board)?;
-        replace_places(work, sums.span, &leaders);
+        replace_entries(work, sums.span, &leaders);
     }
     if board != stored {
-        let Board { all: Delta { rides, vertical }, skiers, leaders, floor } = board;
+        let LeaderboardRow { all: Delta { rides, vertical }, skiers, leaders, floor } = board;
         let row = (key.0, key.1, key.2, rides, vertical, skiers, leaders, floor.0, floor.1);
         query::run(connection, leaders::WRITE, row)?;
     }
@@ -169,8 +169,8 @@ fn check_board(
 fn leaders(
     connection: &Connection,
     key: (u16, u16, u16),
-    newer: Places,
-) -> rusqlite::Result<Vec<Place>> {
+    newer: Entries,
+) -> rusqlite::Result<Vec<Entry>> {
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let mut leaders: BTreeMap<i64, i64> = query::all(connection, leaders::ALL, key, read)?;
     for (skier, place) in newer {
@@ -189,10 +189,10 @@ fn leaders(
 fn set_leaders(
     connection: &Connection,
     key: (u16, u16, u16),
-    mut places: Vec<Place>,
-    board: &mut Board,
+    mut places: Vec<Entry>,
+    board: &mut LeaderboardRow,
 ) -> rusqlite::Result<Vec<Leader>> {
-    let kept = KEPT as usize;
+    let kept = LEADERS_KEPT as usize;
     places.sort_unstable_by_key(in_order);
     places.truncate(kept);
     query::run(connection, leaders::CLEAR, key)?;
@@ -202,7 +202,7 @@ fn set_leaders(
     }
     board.leaders = i64::try_from(places.len()).unwrap_or(i64::MAX);
     board.floor = places.get(kept - 1).copied().unzip();
-    let leader = |(vertical, skier): &Place| {
+    let leader = |(vertical, skier): &Entry| {
         let skier = SkierId(u32::try_from(*skier).ok()?);
         Some(Leader { skier, vertical: vertical.cast_unsigned() })
     };

@@ -110,7 +110,7 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
     }
 
     /// Discards the group, which was not committed.
-    pub(super) fn forget_group(&self) {
+    pub(super) fn discard_group(&self) {
         mem::take(&mut *self.group.lock());
     }
 

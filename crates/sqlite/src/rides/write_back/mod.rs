@@ -7,8 +7,8 @@
 //! twice, and leaderboard entries follow from the days.
 
 pub(super) mod days;
+mod entries;
 mod layers;
-mod places;
 pub(crate) mod replay;
 pub(super) mod work;
 
@@ -18,11 +18,11 @@ use lodge_domain::rides::{ResortDay, SkierId, Span, Tally};
 use parking_lot::Mutex;
 
 use self::layers::Layers;
-use super::state::{DayKey, DayState, Days, Place, PlaceKey, Places, keys_of, keys_on};
-use crate::failure::Shared;
+use super::state::{DayKey, DayState, Days, Entries, EntryKey, LeaderVertical, keys_of, keys_on};
+use crate::failure::SharedError;
 
 #[cfg(test)]
-pub(crate) use self::{days::STATEMENTS as OF_DAYS, places::STATEMENTS as OF_PLACES};
+pub(crate) use self::{days::STATEMENTS as OF_DAYS, entries::STATEMENTS as OF_PLACES};
 
 /// When sums are written back.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ pub(crate) struct Thresholds {
 /// The sums that are newer than the disk.
 pub(crate) struct WriteBack {
     days: Layers<DayKey, DayState>,
-    places: Layers<PlaceKey, Place>,
+    entries: Layers<EntryKey, LeaderVertical>,
     progress: Mutex<Steps>,
     thresholds: Thresholds,
 }
@@ -61,16 +61,16 @@ struct Progress {
 
 #[derive(Debug, Clone, Copy)]
 struct Round {
-    after: After,
+    after: LastWritten,
     /// The row of the last ride when the round began: at its end, the sums of all rides up to it are written back.
     last_row: i64,
 }
 
 /// The last key that a round wrote: first the days, in the order of their table, then the leaderboard entries.
 #[derive(Debug, Clone, Copy)]
-enum After {
+enum LastWritten {
     Day(Option<DayKey>),
-    Place(Option<PlaceKey>),
+    Place(Option<EntryKey>),
 }
 
 impl WriteBack {
@@ -78,12 +78,12 @@ impl WriteBack {
         thresholds: Thresholds,
         written_to: i64,
         days: Days,
-        places: BTreeMap<PlaceKey, Place>,
+        places: BTreeMap<EntryKey, LeaderVertical>,
     ) -> Self {
         let progress = Progress { round: None, written_to };
         Self {
             days: Layers::new(days),
-            places: Layers::new(places),
+            entries: Layers::new(places),
             progress: Mutex::new(Steps { of_group: progress, committed: progress }),
             thresholds,
         }
@@ -95,7 +95,7 @@ impl WriteBack {
     }
 
     fn len(&self) -> usize {
-        self.days.len() + self.places.len()
+        self.days.len() + self.entries.len()
     }
 
     /// Returns a skier day, if it is buffered.
@@ -109,23 +109,23 @@ impl WriteBack {
     }
 
     /// Returns the buffered entries of a leaderboard.
-    pub(super) fn places_on(&self, span: Span) -> Places {
-        let places = self.places.range(keys_on(span));
+    pub(super) fn entries_of(&self, span: Span) -> Entries {
+        let places = self.entries.range(keys_on(span));
         places.into_iter().map(|((_, skier), place)| (skier, place)).collect()
     }
 
     /// Publishes the last group after its commit, or discards it if it is `lost`. Called for each of its jobs, before
     /// the job's callers get a reply.
-    pub(super) fn settle(&self, lost: Option<&Shared>) {
+    pub(super) fn settle(&self, lost: Option<&SharedError>) {
         let mut progress = self.progress.lock();
         if lost.is_some() {
             progress.of_group = progress.committed;
-            self.days.forget_group();
-            self.places.forget_group();
+            self.days.discard_group();
+            self.entries.discard_group();
         } else {
             progress.committed = progress.of_group;
             self.days.publish_group();
-            self.places.publish_group();
+            self.entries.publish_group();
         }
     }
 }

@@ -10,8 +10,8 @@ use rusqlite::Connection;
 
 use super::{Thresholds, WriteBack, days};
 use crate::rides::{
-    leaders::Board,
-    state::{DayKey, Days, Place, PlaceKey, keys_in_season},
+    leaders::Leaderboard,
+    state::{DayKey, Days, EntryKey, LeaderVertical, keys_in_season},
 };
 
 /// Returns the buffer, with the sums that were not written back when the file was last closed.
@@ -31,7 +31,7 @@ fn places(
     connection: &Connection,
     newer: &Days,
     touched: &[DayKey],
-) -> rusqlite::Result<BTreeMap<PlaceKey, Place>> {
+) -> rusqlite::Result<BTreeMap<EntryKey, LeaderVertical>> {
     let (mut places, mut boards) = (BTreeMap::new(), BTreeMap::new());
     let mut in_season = connection.prepare(days::IN_SEASON)?;
     let season = |(skier, on): &DayKey| (*skier, on.season, on.resort);
@@ -46,7 +46,7 @@ fn places(
         days.extend(newer.map(|((_, on), state)| (*on, state.tally)));
         let mut place = |span: Span, (rides, vertical): (u64, u64)| -> rusqlite::Result<()> {
             let board = match boards.entry(span) {
-                Entry::Vacant(place) => place.insert(Board::read(connection, span)?),
+                Entry::Vacant(place) => place.insert(Leaderboard::read(connection, span)?),
                 Entry::Occupied(place) => place.into_mut(),
             };
             let is_on = rides > 0 && board.reaches(vertical, skier);

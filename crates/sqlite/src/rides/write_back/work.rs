@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use lodge_domain::rides::{Day, ResortId, Season, SkierId, Span};
 use rusqlite::{CachedStatement, Connection};
 
-use super::{After, Progress, Round, Thresholds, WriteBack, days, layers::Changes, places};
+use super::{LastWritten, Progress, Round, Thresholds, WriteBack, days, entries, layers::Changes};
 use crate::rides::state::{
-    DayKey, DayState, Place, PlaceKey, Places, keys_in_season, keys_of, keys_on,
+    DayKey, DayState, Entries, EntryKey, LeaderVertical, keys_in_season, keys_of, keys_on,
 };
 
 /// The changes of one job. They have no effect on the buffer unless they are staged.
-pub(in crate::rides) struct Work<'c> {
+pub(in crate::rides) struct SumChanges<'c> {
     connection: &'c Connection,
     sums: &'c WriteBack,
     days: Changes<DayKey, DayState>,
-    places: Changes<PlaceKey, Place>,
+    entries: Changes<EntryKey, LeaderVertical>,
     progress: Progress,
     /// No buffered sum is newer than the disk.
     all_written: bool,
     in_season: CachedStatement<'c>,
 }
 
-impl<'c> Work<'c> {
+impl<'c> SumChanges<'c> {
     pub(in crate::rides) fn new(
         connection: &'c Connection,
         sums: &'c WriteBack,
@@ -31,7 +31,7 @@ impl<'c> Work<'c> {
             connection,
             sums,
             days: Changes::default(),
-            places: Changes::default(),
+            entries: Changes::default(),
             progress: sums.progress.lock().of_group,
             all_written: false,
             in_season: connection.prepare_cached(days::IN_SEASON)?,
@@ -41,7 +41,7 @@ impl<'c> Work<'c> {
     /// Adds the changes to the current group.
     pub(in crate::rides) fn stage(self) {
         self.sums.days.stage(self.days);
-        self.sums.places.stage(self.places);
+        self.sums.entries.stage(self.entries);
         self.sums.progress.lock().of_group = self.progress;
     }
 
@@ -65,7 +65,7 @@ impl<'c> Work<'c> {
     }
 
     /// Repairs a skier day, on disk and in the buffer.
-    pub(in crate::rides) fn put_right(
+    pub(in crate::rides) fn repair(
         &mut self,
         skier: SkierId,
         state: DayState,
@@ -83,13 +83,18 @@ impl<'c> Work<'c> {
     }
 
     /// Returns the entries of a leaderboard that are newer than the disk.
-    pub(in crate::rides) fn places(&self, span: Span) -> Places {
-        let newest = self.sums.places.newest(&self.places, keys_on(span), usize::MAX);
+    pub(in crate::rides) fn entries(&self, span: Span) -> Entries {
+        let newest = self.sums.entries.newest(&self.entries, keys_on(span), usize::MAX);
         newest.into_iter().map(|((_, skier), place)| (skier, place)).collect()
     }
 
-    pub(in crate::rides) fn place(&mut self, span: Span, skier: SkierId, place: Place) {
-        self.places.changed.insert((span, skier), place);
+    pub(in crate::rides) fn set_entry(
+        &mut self,
+        span: Span,
+        skier: SkierId,
+        place: LeaderVertical,
+    ) {
+        self.entries.changed.insert((span, skier), place);
         self.all_written = false;
     }
 
@@ -104,7 +109,7 @@ impl<'c> Work<'c> {
             }
             self.begin_round()?;
         }
-        self.go_on(4 * changed + 1).map(drop)
+        self.continue_round(4 * changed + 1).map(drop)
     }
 
     /// Writes back the buffered days of these skiers.
@@ -123,42 +128,42 @@ impl<'c> Work<'c> {
         if begin {
             self.begin_round()?;
         }
-        self.go_on(self.sums.thresholds.part)
+        self.continue_round(self.sums.thresholds.part)
     }
 
     /// Writes back all sums, so that the tables are complete in this transaction.
     pub(in crate::rides) fn write_all(&mut self) -> rusqlite::Result<()> {
         if !self.all_written {
             self.begin_round()?;
-            self.all_written = self.go_on(usize::MAX)?;
+            self.all_written = self.continue_round(usize::MAX)?;
         }
         Ok(())
     }
 
     fn begin_round(&mut self) -> rusqlite::Result<()> {
         let last_row = days::last_row(self.connection)?;
-        self.progress.round = Some(Round { after: After::Day(None), last_row });
+        self.progress.round = Some(Round { after: LastWritten::Day(None), last_row });
         Ok(())
     }
 
     /// Continues the round with at most `limit` sums; returns true when it is complete.
-    fn go_on(&mut self, limit: usize) -> rusqlite::Result<bool> {
+    fn continue_round(&mut self, limit: usize) -> rusqlite::Result<bool> {
         let Some(Round { mut after, last_row }) = self.progress.round else { return Ok(true) };
         let mut left = limit;
-        if let After::Day(last) = after {
+        if let LastWritten::Day(last) = after {
             let mut set = self.connection.prepare_cached(days::SET)?;
             let write = |(skier, _): DayKey, state| days::write(&mut set, skier, state);
             let (last, of_limit) = self.sums.days.write_part(&mut self.days, last, left, write)?;
             left = of_limit;
-            after = if left == 0 { After::Day(last) } else { After::Place(None) };
+            after = if left == 0 { LastWritten::Day(last) } else { LastWritten::Place(None) };
         }
-        if let After::Place(last) = after {
-            let mut set = self.connection.prepare_cached(places::SET)?;
-            let mut end = self.connection.prepare_cached(places::END)?;
-            let write = |key, place| places::write(&mut set, &mut end, key, place);
+        if let LastWritten::Place(last) = after {
+            let mut set = self.connection.prepare_cached(entries::SET)?;
+            let mut end = self.connection.prepare_cached(entries::END)?;
+            let write = |key, place| entries::write(&mut set, &mut end, key, place);
             let (last, of_limit) =
-                self.sums.places.write_part(&mut self.places, last, left, write)?;
-            (left, after) = (of_limit, After::Place(last));
+                self.sums.entries.write_part(&mut self.entries, last, left, write)?;
+            (left, after) = (of_limit, LastWritten::Place(last));
         }
         if left == 0 {
             self.progress.round = Some(Round { after, last_row });

@@ -23,8 +23,8 @@ use crate::{
 #[template(path = "accounts/account.html")]
 pub(super) struct AccountPage<'a> {
     pub(super) account: &'a Account,
-    pub(super) sessions: &'a [Place],
-    pub(super) ways: &'a [Way],
+    pub(super) sessions: &'a [SessionRow],
+    pub(super) ways: &'a [ProviderRow],
     pub(super) notice: Option<&'static str>,
     pub(super) form: &'a ProfileForm,
     pub(super) errors: &'a FormErrors,
@@ -43,7 +43,8 @@ impl AccountPage<'_> {
 
     /// Whether the account has another way to sign in.
     fn may_unlink(&self, issuer: &str) -> bool {
-        let opens = |way: &Way| way.name.is_some() && way.since.is_some() && way.issuer != issuer;
+        let opens =
+            |way: &ProviderRow| way.name.is_some() && way.since.is_some() && way.issuer != issuer;
         self.account.has_password || self.ways.iter().any(opens)
     }
 }
@@ -54,7 +55,7 @@ pub(super) fn field_of(provider: &ProviderName) -> String {
 }
 
 /// A row of the provider list: available, linked or both.
-pub(super) struct Way {
+pub(super) struct ProviderRow {
     /// `None` for a linked provider that is no longer configured.
     pub(super) name: Option<ProviderName>,
     pub(super) title: String,
@@ -63,7 +64,7 @@ pub(super) struct Way {
 }
 
 /// A row of the session list.
-pub(super) struct Place {
+pub(super) struct SessionRow {
     pub(super) session: Session,
     pub(super) device: String,
     pub(super) is_here: bool,
@@ -104,8 +105,8 @@ pub(super) async fn page(
     errors: &FormErrors,
 ) -> HttpResult {
     let sessions = app.accounts.sessions(me.session).await?.into_iter();
-    let sessions: Vec<Place> = sessions
-        .map(|session| Place {
+    let sessions: Vec<SessionRow> = sessions
+        .map(|session| SessionRow {
             device: device::named(&session.agent),
             is_here: session.id == me.signed_in.session.id,
             session,
@@ -123,21 +124,21 @@ pub(super) async fn page(
     Ok(response)
 }
 
-async fn ways(app: &AccountsApp, me: &Me) -> Result<Vec<Way>, Error> {
+async fn ways(app: &AccountsApp, me: &Me) -> Result<Vec<ProviderRow>, Error> {
     let providers = app.accounts.providers().await?.into_iter();
     let linked = app.accounts.identities(me.session).await?;
-    let set_up = providers.map(|Provider { name, title, issuer }| Way {
+    let set_up = providers.map(|Provider { name, title, issuer }| ProviderRow {
         name: Some(name),
         title,
         issuer,
         since: None,
     });
-    let mut ways: Vec<Way> = set_up.collect();
+    let mut ways: Vec<ProviderRow> = set_up.collect();
     for LinkedIdentity { identity, linked_at } in linked {
         let (issuer, since) = (identity.issuer, Some(linked_at));
         match ways.iter_mut().find(|way| way.issuer == issuer) {
             Some(way) => way.since = since,
-            None => ways.push(Way { name: None, title: issuer.clone(), issuer, since }),
+            None => ways.push(ProviderRow { name: None, title: issuer.clone(), issuer, since }),
         }
     }
     Ok(ways)

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     accounts::app::AccountsApp,
-    answers::private,
-    body::Whole,
+    body::FullBody,
     edge::limits,
     error::HttpResult,
     pages::errors::FormErrors,
-    request::{self, Asked},
+    request::{self, RequestContext},
+    responses::private,
 };
 
 /// A field as typed so far.
@@ -36,8 +36,8 @@ struct Said {
 /// `POST /account/check`. The value is in the body, so that no URL contains a password.
 pub(super) async fn check(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     limits::take(app.checks.as_ref(), asked.client)?;
     let typed: Typed = request::form(&body)?;

@@ -11,7 +11,7 @@ use crate::{
     accounts::app::AccountsApp,
     error::HttpResult,
     pages::{self, errors::FormErrors},
-    request::{FormBody, OneAttempt},
+    request::{CredentialRateLimit, FormBody},
     session,
 };
 
@@ -36,7 +36,7 @@ const CURRENT: &str = "delete-current";
 pub(super) async fn delete(
     State(app): State<AccountsApp>,
     me: Me,
-    _: OneAttempt,
+    _: CredentialRateLimit,
     FormBody(form): FormBody<DeleteForm>,
 ) -> HttpResult {
     let account = me.account();

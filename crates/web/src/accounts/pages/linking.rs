@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Departure, ProviderName},
+    accounts::{LoginRedirect, ProviderName},
 };
 use serde::Deserialize;
 
@@ -15,11 +15,11 @@ use super::{
 use crate::{
     accounts::{
         app::AccountsApp,
-        providers::{departure, outcome::not_linked},
+        providers::{outcome::not_linked, redirect},
     },
     error::{HttpResult, Problem},
-    pages::{errors::FormErrors, go_to},
-    request::{FormBody, OneAttempt, Segment},
+    pages::{errors::FormErrors, redirect_to},
+    request::{CredentialRateLimit, FormBody, PathParam},
 };
 
 #[derive(Default, Deserialize)]
@@ -32,14 +32,14 @@ pub(super) struct LinkForm {
 /// [`POLICY_FORM_LEADS_AWAY`](crate::edge::headers::POLICY_FORM_LEADS_AWAY).
 pub(super) async fn link(
     State(app): State<AccountsApp>,
-    Segment(name): Segment,
+    PathParam(name): PathParam,
     me: Me,
-    _: OneAttempt,
+    _: CredentialRateLimit,
     FormBody(form): FormBody<LinkForm>,
 ) -> HttpResult {
-    let provider = departure::named(&name)?;
+    let provider = redirect::named(&name)?;
     match begun(&app, &me, &provider, form).await {
-        Ok(begun) => departure::away_to_link(&me.asked, &begun),
+        Ok(begun) => redirect::redirect_to_link(&me.asked, &begun),
         Err(error) => not_yet(&app, &me, &provider, error.into()).await,
     }
 }
@@ -49,11 +49,11 @@ async fn begun(
     me: &Me,
     provider: &ProviderName,
     form: LinkForm,
-) -> Result<Departure, Error> {
+) -> Result<LoginRedirect, Error> {
     let current = me.current_password(form.current)?;
-    let back = departure::callback_of(app, &me.asked, provider)?;
+    let back = redirect::callback_of(app, &me.asked, provider)?;
     let from = me.asked.client.limited_by();
-    app.accounts.depart_to_link(me.session, provider.clone(), back, current, from).await
+    app.accounts.begin_link(me.session, provider.clone(), back, current, from).await
 }
 
 /// Shows the account page again after a wrong password, else a page with the reason.
@@ -90,7 +90,7 @@ pub(super) async fn unlink(
 ) -> HttpResult {
     match app.accounts.unlink(me.session, issuer).await {
         // A second click on the same button.
-        Ok(()) | Err(Error::NotFound(_)) => go_to("/account"),
+        Ok(()) | Err(Error::NotFound(_)) => redirect_to("/account"),
         Err(error @ Error::Conflict(_)) => {
             again(&app, &me, &FormErrors::of_refusal(error, WAYS)?).await
         }

@@ -11,12 +11,15 @@ use lodge_domain::{
     passwords::Password,
 };
 
-use crate::{accounts::app::AccountsApp, error::Problem, pages::go_to, request::Asked, session};
+use crate::{
+    accounts::app::AccountsApp, error::Problem, pages::redirect_to, request::RequestContext,
+    session,
+};
 
 /// The signed-in account with its session and request context. A browser without a session is redirected to the
 /// sign-in page, and from there to the account page.
 pub(super) struct Me {
-    pub(super) asked: Asked,
+    pub(super) asked: RequestContext,
     pub(super) session: SessionDigest,
     pub(super) signed_in: SignedIn,
 }
@@ -34,8 +37,8 @@ impl Me {
 
     /// Returns `None` without a valid account session.
     async fn of(parts: &mut Parts, app: &AccountsApp) -> Result<Option<Self>, Problem> {
-        let asked = Asked::from_request_parts(parts, app).await?;
-        let Some(session) = session::of_account(&asked) else { return Ok(None) };
+        let asked = RequestContext::from_request_parts(parts, app).await?;
+        let Some(session) = session::account_session(&asked) else { return Ok(None) };
         let signed_in = session::account(&app.site, session).await?;
         Ok(signed_in.map(|signed_in| Self { asked, session, signed_in }))
     }
@@ -46,7 +49,7 @@ impl FromRequestParts<AccountsApp> for Me {
 
     async fn from_request_parts(parts: &mut Parts, app: &AccountsApp) -> Result<Self, Response> {
         let me = Self::of(parts, app).await.map_err(IntoResponse::into_response)?;
-        me.ok_or_else(|| go_to("/login?next=/account").into_response())
+        me.ok_or_else(|| redirect_to("/login?next=/account").into_response())
     }
 }
 
@@ -59,7 +62,7 @@ impl FromRequestParts<AccountsApp> for Staff {
 
     async fn from_request_parts(parts: &mut Parts, app: &AccountsApp) -> Result<Self, Response> {
         let me = Me::of(parts, app).await.map_err(IntoResponse::into_response)?;
-        let me = me.ok_or_else(|| go_to("/login?next=/admin/accounts").into_response())?;
+        let me = me.ok_or_else(|| redirect_to("/login?next=/admin/accounts").into_response())?;
         let is_staff = me.account().check_role(Role::Moderator).map_err(Problem::from);
         is_staff.map(|()| Self(me)).map_err(IntoResponse::into_response)
     }

@@ -9,8 +9,8 @@ use super::{account, me::Me};
 use crate::{
     accounts::{app::AccountsApp, picture},
     error::{HttpResult, Problem},
-    multipart::Form,
-    pages::{errors::FormErrors, go_to},
+    multipart::MultipartForm,
+    pages::{errors::FormErrors, redirect_to},
     pictures::Uploads,
 };
 
@@ -24,7 +24,7 @@ const BESIDE: usize = 4 << 10;
 pub(super) async fn set(State(app): State<AccountsApp>, me: Me, body: Body) -> HttpResult {
     app.uploads.admit(me.asked.client)?;
     match sent(&app, &me, body).await {
-        Ok(_) => go_to("/account?saved"),
+        Ok(_) => redirect_to("/account?saved"),
         Err(problem) => again(&app, &me, problem).await,
     }
 }
@@ -50,7 +50,8 @@ async fn file(
     body: Bytes,
     bytes_max: usize,
 ) -> Result<Option<Bytes>, multer::Error> {
-    let Form { file, .. } = Form::read(headers, body, &[], FIELD, bytes_max).await?;
+    let MultipartForm { file, .. } =
+        MultipartForm::read(headers, body, &[], FIELD, bytes_max).await?;
     Ok(file)
 }
 
@@ -69,7 +70,7 @@ async fn again(app: &AccountsApp, me: &Me, problem: Problem) -> HttpResult {
 /// `POST /account/picture/delete`.
 pub(super) async fn take_away(State(app): State<AccountsApp>, me: Me) -> HttpResult {
     app.pictures.take_away(me.session).await?;
-    go_to("/account?saved")
+    redirect_to("/account?saved")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Account, Edit, Email, NewPassword, Nickname},
+    accounts::{Account, Email, NewPassword, Nickname, ProfileChange},
 };
 use serde::Deserialize;
 
@@ -15,8 +15,8 @@ use super::{
 use crate::{
     accounts::app::AccountsApp,
     error::HttpResult,
-    pages::{errors::FormErrors, forms::given, go_to},
-    request::{FormBody, OneAttempt},
+    pages::{errors::FormErrors, forms::non_empty, redirect_to},
+    request::{CredentialRateLimit, FormBody},
 };
 
 /// The profile form, as typed.
@@ -35,11 +35,11 @@ impl ProfileForm {
     }
 
     /// Parses the form.
-    fn parse(&self) -> Result<Edit, FormErrors> {
+    fn parse(&self) -> Result<ProfileChange, FormErrors> {
         let mut errors = FormErrors::default();
         let nickname = errors.take(Nickname::parse(&self.nickname));
-        let email = errors.take(given(&self.email).map(Email::parse).transpose());
-        if errors.is_empty() { Ok(Edit { nickname, email }) } else { Err(errors) }
+        let email = errors.take(non_empty(&self.email).map(Email::parse).transpose());
+        if errors.is_empty() { Ok(ProfileChange { nickname, email }) } else { Err(errors) }
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn edit(
     match form.parse() {
         Ok(edit) => {
             app.accounts.edit(me.session, edit).await?;
-            go_to("/account?saved")
+            redirect_to("/account?saved")
         }
         Err(errors) => account::page(&app, &me, None, &form, &errors).await,
     }
@@ -72,10 +72,12 @@ pub(super) struct PasswordForm {
 pub(super) async fn change_password(
     State(app): State<AccountsApp>,
     me: Me,
-    _: OneAttempt,
+    _: CredentialRateLimit,
     FormBody(form): FormBody<PasswordForm>,
 ) -> HttpResult {
-    let Err(error) = changed(&app, &me, form).await else { return go_to("/account?password") };
+    let Err(error) = changed(&app, &me, form).await else {
+        return redirect_to("/account?password");
+    };
     let mut errors = FormErrors::of_refusal(error, "new")?;
     if me.account().has_password {
         errors = errors.beside_field(StatusCode::FORBIDDEN, "current");

@@ -13,7 +13,7 @@ use crate::{
     accounts::app::AccountsApp,
     error::HttpResult,
     pages::{self, errors::FormErrors},
-    request::{FormBody, OneAttempt},
+    request::{CredentialRateLimit, FormBody},
 };
 
 #[derive(Template)]
@@ -42,7 +42,7 @@ pub(super) async fn form(State(app): State<AccountsApp>) -> HttpResult {
 /// `POST /login/reset`.
 pub(super) async fn set(
     State(app): State<AccountsApp>,
-    _: OneAttempt,
+    _: CredentialRateLimit,
     FormBody(form): FormBody<ResetForm>,
 ) -> HttpResult {
     let Err(error) = done(&app, &form).await else {

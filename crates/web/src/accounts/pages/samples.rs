@@ -10,17 +10,17 @@ use lodge_domain::{
 };
 
 use super::{
-    account::{AccountPage, Place, Way},
+    account::{AccountPage, ProviderRow, SessionRow},
+    admin_account::{AdminAccountPage, CodePage},
+    admin_accounts::{AdminAccountsPage, Filter},
     delete::DeletedPage,
-    people::{Filter, PeoplePage},
     profile::ProfileForm,
     reset::{ResetForm, ResetPage},
     sign_up::{SignUpForm, SignUpPage},
-    somebody::{CodePage, SomebodyPage},
 };
 use crate::{
     pages::{
-        check::{self, EVIL},
+        check::{self, HOSTILE_INPUT},
         errors::FormErrors,
     },
     pictures::PictureMax,
@@ -36,7 +36,7 @@ fn account(number: i64, role: Role) -> Account {
         id: AccountId(number),
         username: Username::stored(format!("<b>{number}\"/?&{}", "x".repeat(20))),
         nickname,
-        email: Some(Email::stored(EVIL.to_owned())),
+        email: Some(Email::stored(HOSTILE_INPUT.to_owned())),
         role,
         has_password: true,
         created_at: now(),
@@ -54,7 +54,7 @@ fn rendered(page: &impl Template) -> String {
 
 #[test]
 fn the_sign_up_page() {
-    let evil = || EVIL.to_owned();
+    let evil = || HOSTILE_INPUT.to_owned();
     let form = SignUpForm {
         form: evil(),
         username: evil(),
@@ -77,26 +77,26 @@ fn the_sign_up_page() {
 
 #[test]
 fn the_account_page() {
-    let place = |number: u8| Place {
+    let place = |number: u8| SessionRow {
         session: Session {
             id: SessionId(format!("0197f0c0-0000-7000-8000-{number:012}").parse().unwrap()),
             account: AccountId(1),
             created_at: now(),
             expires_at: now(),
-            agent: EVIL.to_owned(),
+            agent: HOSTILE_INPUT.to_owned(),
         },
-        device: EVIL.to_owned(),
+        device: HOSTILE_INPUT.to_owned(),
         is_here: number == 1,
     };
     let (account, sessions) = (account(1, Role::Admin), [place(1), place(2)]);
-    let way = |name: Option<&str>, since| Way {
+    let way = |name: Option<&str>, since| ProviderRow {
         name: name.map(|name| ProviderName::parse(name).unwrap()),
-        title: EVIL.to_owned(),
-        issuer: EVIL.to_owned(),
+        title: HOSTILE_INPUT.to_owned(),
+        issuer: HOSTILE_INPUT.to_owned(),
         since,
     };
     let ways = [way(Some("acme"), None), way(Some("other"), Some(now())), way(None, Some(now()))];
-    let form = ProfileForm { nickname: EVIL.to_owned(), email: EVIL.to_owned() };
+    let form = ProfileForm { nickname: HOSTILE_INPUT.to_owned(), email: HOSTILE_INPUT.to_owned() };
     let fields = ["nickname", "email", "current", "new", "confirm", "picture", "ways", "link-acme"];
     for field in fields {
         let html = rendered(&AccountPage {
@@ -105,7 +105,7 @@ fn the_account_page() {
             ways: &ways,
             notice: Some("Saved."),
             form: &form,
-            errors: &FormErrors::about(field, EVIL),
+            errors: &FormErrors::about(field, HOSTILE_INPUT),
             picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
         });
         assert!(html.contains("at most 5 MB") && html.contains("data-bytes-max=\"5242880\""));
@@ -117,20 +117,24 @@ fn the_account_page() {
 #[test]
 fn the_password_reset_pages() {
     let form = ResetForm {
-        username: EVIL.to_owned(),
-        code: EVIL.to_owned(),
+        username: HOSTILE_INPUT.to_owned(),
+        code: HOSTILE_INPUT.to_owned(),
         new: "correct horse".to_owned(),
     };
     for done in [true, false] {
-        rendered(&ResetPage { form: &form, errors: &FormErrors::about("code", EVIL), done });
+        rendered(&ResetPage {
+            form: &form,
+            errors: &FormErrors::about("code", HOSTILE_INPUT),
+            done,
+        });
     }
-    rendered(&CodePage { username: &account(1, Role::Member).username, code: EVIL });
+    rendered(&CodePage { username: &account(1, Role::Member).username, code: HOSTILE_INPUT });
 }
 
 #[test]
 fn staff_are_offered_only_what_they_may_do() {
     let offered = |me: &Account, account: &Account| {
-        let html = rendered(&SomebodyPage { me, account, notice: Some("Done.") });
+        let html = rendered(&AdminAccountPage { me, account, notice: Some("Done.") });
         ["set_role", "ban", "take_picture", "reset"]
             .map(|action| html.contains(&format!("value=\"{action}\"")))
     };
@@ -146,8 +150,9 @@ fn staff_are_offered_only_what_they_may_do() {
 #[test]
 fn the_list_of_accounts() {
     let accounts: Vec<Account> = (1..=50).map(|number| account(number, Role::Member)).collect();
-    let filter = Filter { search: EVIL.to_owned(), after: EVIL.to_owned() };
+    let filter = Filter { search: HOSTILE_INPUT.to_owned(), after: HOSTILE_INPUT.to_owned() };
     let next = Some("after=x".to_owned());
-    let html = rendered(&PeoplePage { accounts: &accounts, filter: &filter, paged: true, next });
+    let html =
+        rendered(&AdminAccountsPage { accounts: &accounts, filter: &filter, paged: true, next });
     assert!(html.contains("/admin/accounts/%3Cb%3E1%22%2F%3F%26xx"), "{html}");
 }

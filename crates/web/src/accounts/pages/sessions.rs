@@ -5,13 +5,13 @@ use lodge_domain::{Error, accounts::SessionId};
 
 use super::me::Me;
 use crate::{
-    accounts::app::AccountsApp, error::HttpResult, pages::go_to, request::Segment, sign_in,
+    accounts::app::AccountsApp, error::HttpResult, pages::redirect_to, request::PathParam, sign_in,
 };
 
 /// `POST /account/sessions/{id}`.
 pub(super) async fn end(
     State(app): State<AccountsApp>,
-    Segment(segment): Segment,
+    PathParam(segment): PathParam,
     me: Me,
 ) -> HttpResult {
     let id = segment.parse().map(SessionId);
@@ -21,7 +21,7 @@ pub(super) async fn end(
         Ok(()) | Err(Error::NotFound(_)) if id == me.signed_in.session.id => {
             sign_in::signed_out(&me.asked, "/login")
         }
-        Ok(()) | Err(Error::NotFound(_)) => go_to("/account?ended"),
+        Ok(()) | Err(Error::NotFound(_)) => redirect_to("/account?ended"),
         Err(error) => Err(error.into()),
     }
 }

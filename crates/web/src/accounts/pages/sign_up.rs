@@ -11,16 +11,16 @@ use serde::Deserialize;
 
 use crate::{
     accounts::app::AccountsApp,
-    body::Whole,
+    body::FullBody,
     edge::limits,
     error::HttpResult,
     pages::{
         self,
         errors::FormErrors,
-        forms::{self, given},
-        go_to,
+        forms::{self, non_empty},
+        redirect_to,
     },
-    request::{self, Asked, Parameters},
+    request::{self, QueryParams, RequestContext},
     session,
     sign_in::{self, Next},
 };
@@ -53,8 +53,8 @@ impl SignUpForm {
         let password = username.as_ref().and_then(|name| {
             errors.take(NewPassword::parse("password", self.password.clone(), name))
         });
-        let nickname = errors.take(given(&self.nickname).map(Nickname::parse).transpose());
-        let email = errors.take(given(&self.email).map(Email::parse).transpose());
+        let nickname = errors.take(non_empty(&self.nickname).map(Nickname::parse).transpose());
+        let email = errors.take(non_empty(&self.email).map(Email::parse).transpose());
         match (username, password, nickname, email) {
             (Some(username), Some(password), Some(nickname), Some(email)) => {
                 Ok(SignUp { username, password, nickname, email })
@@ -67,7 +67,7 @@ impl SignUpForm {
 /// `GET /signup`.
 pub(super) async fn form(
     State(app): State<AccountsApp>,
-    Parameters(Next { next }): Parameters<Next>,
+    QueryParams(Next { next }): QueryParams<Next>,
 ) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), next, ..SignUpForm::default() };
     let page = SignUpPage { form: &form, errors: &FormErrors::default() };
@@ -77,19 +77,19 @@ pub(super) async fn form(
 /// `POST /signup`: creates the account and signs in.
 pub(super) async fn make(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     limits::take(app.sign_ups.as_ref(), asked.client)?;
     let form: SignUpForm = request::form(&body)?;
-    let wish = match form.parse() {
-        Ok(wish) => wish,
+    let request = match form.parse() {
+        Ok(request) => request,
         Err(errors) => return again(&app, form, &errors),
     };
     // Without the password, so that the stored digest allows no guesses at it.
     let said = [&*form.username, &form.nickname, &form.email].join("\0");
-    let attempt = forms::attempt(&form.form, "/signup", said.as_bytes(), asked.at)?;
-    let made = match app.accounts.sign_up(wish, attempt).await {
+    let idempotency = forms::idempotency_key(&form.form, "/signup", said.as_bytes(), asked.at)?;
+    let made = match app.accounts.sign_up(request, idempotency).await {
         Ok(done) => done.outcome.ok_or(TAKEN),
         Err(error) => Err(error),
     };
@@ -103,17 +103,17 @@ const TAKEN: Error = Error::conflict("this username is taken");
 
 async fn welcome(
     app: &AccountsApp,
-    asked: &Asked,
+    asked: &RequestContext,
     account: &Account,
     SignUpForm { password, next, .. }: &SignUpForm,
 ) -> HttpResult {
-    sign_in::leave(&app.site, asked).await?;
-    match sign_in::let_in(&app.accounts, asked, account.username.as_str(), password).await {
+    sign_in::end_previous_session(&app.site, asked).await?;
+    match sign_in::begin_session(&app.accounts, asked, account.username.as_str(), password).await {
         Ok(fresh) => {
             sign_in::signed_in(next, "/account?welcome", session::begin_account(asked, &fresh)?)
         }
         // The account is created, even if the sign-in fails.
-        Err(_) => go_to("/login?next=/account"),
+        Err(_) => redirect_to("/login?next=/account"),
     }
 }
 

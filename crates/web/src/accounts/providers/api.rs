@@ -5,15 +5,15 @@ use http::StatusCode;
 use lodge_domain::accounts::NO_PROVIDER;
 use utoipa_axum::routes;
 
-use super::departure::named;
+use super::redirect::named;
 use crate::{
     accounts::{
         app::AccountsApp,
         dto::{LinkedJson, LinkedListJson, ProviderJson, ProvidersJson},
     },
-    answers::private,
     error::HttpResult,
-    request::{Asked, Segment},
+    request::{PathParam, RequestContext},
+    responses::private,
     routes::Routes,
 };
 
@@ -34,7 +34,7 @@ pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {
 #[utoipa::path(get, path = "/api/me/providers", operation_id = "my_providers", tag = "accounts",
     responses((status = 200, body = LinkedListJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
-pub(crate) async fn mine(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+pub(crate) async fn mine(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
     let linked = app.accounts.identities(asked.session()?).await?;
     let linked = linked.into_iter().map(LinkedJson::from).collect();
     Ok(private(Json(LinkedListJson { linked })))
@@ -47,8 +47,8 @@ pub(crate) async fn mine(State(app): State<AccountsApp>, asked: Asked) -> HttpRe
     security(("session" = [])))]
 pub(crate) async fn unlink(
     State(app): State<AccountsApp>,
-    Segment(name): Segment,
-    asked: Asked,
+    PathParam(name): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     let (session, name) = (asked.session()?, named(&name)?);
     let mut providers = app.accounts.providers().await?.into_iter();

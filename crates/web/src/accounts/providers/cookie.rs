@@ -4,11 +4,11 @@ use axum::response::Response;
 use http::header;
 use lodge_domain::Result;
 
-use crate::{cookies::CookieName, request::Asked};
+use crate::{cookies::CookieName, request::RequestContext};
 
 /// Sets or deletes a cookie.
 pub(super) fn keep(
-    asked: &Asked,
+    asked: &RequestContext,
     response: &mut Response,
     name: &CookieName,
     (value, max_age_seconds): (&str, i64),
@@ -19,12 +19,12 @@ pub(super) fn keep(
 }
 
 /// Returns the value of a cookie.
-pub(super) fn kept<'a>(asked: &'a Asked, name: &CookieName) -> Option<&'a str> {
+pub(super) fn kept<'a>(asked: &'a RequestContext, name: &CookieName) -> Option<&'a str> {
     name.read(&asked.headers, asked.over_tls())
 }
 
 /// The cookie with the state of a sign-in, while the browser is at the provider.
-pub(super) const AWAY: CookieName = CookieName("__Host-lodge_provider", "lodge_provider");
+pub(super) const STATE_COOKIE: CookieName = CookieName("__Host-lodge_provider", "lodge_provider");
 
 /// The prefix of a state that links a provider; no provider name starts with it.
 pub(super) const TO_LINK: &str = "~";

@@ -9,7 +9,7 @@ use crate::{
     accounts::app::AccountsApp,
     error::{HttpResult, Problem},
     pages::{self, words},
-    request::Asked,
+    request::RequestContext,
     session, sign_in,
 };
 
@@ -18,14 +18,14 @@ pub(super) const ACCOUNT: &str = "/account";
 
 /// Signs in and ends the previous session of the browser. A failure to end it does not stop the sign-in: the response
 /// of the provider is single-use.
-pub(super) async fn let_in(
+pub(super) async fn complete_sign_in(
     app: &AccountsApp,
-    asked: &Asked,
+    asked: &RequestContext,
     fresh: &FreshSession,
     next: &str,
     home: &str,
 ) -> HttpResult {
-    if let Err(error) = sign_in::leave(&app.site, asked).await {
+    if let Err(error) = sign_in::end_previous_session(&app.site, asked).await {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause = cause.unwrap_or_else(|| error.to_string());
         tracing::warn!(cause, "cannot end the previous session of a browser");
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_page_of_a_refusal_is_sound_with_any_content() {
-        let why = || check::EVIL.to_owned();
+        let why = || check::HOSTILE_INPUT.to_owned();
         check::rendered(&NotSignedInPage { why: why() });
         check::rendered(&NotLinkedPage { why: why() });
     }

@@ -6,17 +6,17 @@ use http::StatusCode;
 use lodge_domain::{
     Result,
     accounts::Username,
-    board::{Actor, Known},
+    board::{Actor, KnownMember},
 };
 use serde::Deserialize;
 
-use super::me::{sign_in_first, staff};
+use super::signed_in::{require_sign_in, signed_in_staff};
 use crate::{
     board::app::BoardApp,
-    body::Whole,
+    body::FullBody,
     error::HttpResult,
-    pages::{self, errors::FormErrors, go_to},
-    request::{self, Asked, Parameters},
+    pages::{self, errors::FormErrors, redirect_to},
+    request::{self, QueryParams, RequestContext},
 };
 
 const PATH: &str = "/board/-/bans";
@@ -24,7 +24,7 @@ const PATH: &str = "/board/-/bans";
 #[derive(Template)]
 #[template(path = "board/bans.html")]
 pub(super) struct BansPage<'a> {
-    pub(super) banned: &'a [Known],
+    pub(super) banned: &'a [KnownMember],
     pub(super) typed: &'a str,
     pub(super) errors: &'a FormErrors,
     pub(super) notice: Option<&'static str>,
@@ -33,7 +33,7 @@ pub(super) struct BansPage<'a> {
 /// The query: a username to fill in, and `done` after a change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct BansQuery {
     username: String,
     done: Option<String>,
 }
@@ -42,12 +42,12 @@ pub(super) struct Wanted {
 #[serde(deny_unknown_fields)]
 struct BanForm {
     username: String,
-    action: Action,
+    action: BanAction,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum BanAction {
     Ban,
     Unban,
 }
@@ -55,10 +55,12 @@ enum Action {
 /// `GET /board/-/bans`.
 pub(super) async fn show(
     State(app): State<BoardApp>,
-    Parameters(wanted): Parameters<Wanted>,
-    asked: Asked,
+    QueryParams(wanted): QueryParams<BansQuery>,
+    asked: RequestContext,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let Some(me) = signed_in_staff(&app, &asked).await? else {
+        return require_sign_in(&asked, PATH);
+    };
     let notice = wanted.done.map(|_| "Done.");
     page(&app, &me, &wanted.username, &FormErrors::default(), notice).await
 }
@@ -66,13 +68,15 @@ pub(super) async fn show(
 /// `POST /board/-/bans`.
 pub(super) async fn change(
     State(app): State<BoardApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let Some(me) = signed_in_staff(&app, &asked).await? else {
+        return require_sign_in(&asked, PATH);
+    };
     let form: BanForm = request::form(&body)?;
     let Err(error) = changed(&app, &me, &form).await else {
-        return go_to(&format!("{PATH}?done"));
+        return redirect_to(&format!("{PATH}?done"));
     };
     let errors = FormErrors::of_refusal(error, "username")?
         .beside_field(StatusCode::FORBIDDEN, "username")
@@ -93,6 +97,6 @@ async fn page(
 
 async fn changed(app: &BoardApp, me: &Actor, form: &BanForm) -> Result<()> {
     let name = Username::parse(&form.username)?;
-    let is_banned = matches!(form.action, Action::Ban);
+    let is_banned = matches!(form.action, BanAction::Ban);
     app.board.ban(me, &app.accounts, name, is_banned).await.map(drop)
 }

@@ -12,25 +12,25 @@ use lodge_domain::{
     Error, Result,
     board::{
         Actor, Channel, Cursor, EventId, Message, MessagesPage, MessagesQuery, Posted, Profile,
-        ReadNote, Slug, Unread, Visibility,
+        ReadPosition, Slug, Unread, Visibility,
     },
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    me::{me, sign_in_first, wants_json},
     message::MessageItem,
+    signed_in::{require_sign_in, signed_in_actor, wants_json},
     words::unread_of,
 };
 use crate::{
     board::{
-        app::{BoardApp, message_named, slug},
-        letter::{Letter, Sent, posted},
+        app::{BoardApp, message_id_of_field, slug},
+        submission::{Submission, SubmittedBody, store_message},
     },
     error::{HttpResult, Problem},
-    pages::{self, errors::FormErrors, forms, go_to},
+    pages::{self, errors::FormErrors, forms, redirect_to},
     pictures::PictureMax,
-    request::{self, Asked, Parameters, Segment},
+    request::{self, PathParam, QueryParams, RequestContext},
 };
 
 /// Messages on a page.
@@ -80,7 +80,7 @@ impl ChannelPage<'_> {
 /// The query of the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct ChannelQuery {
     before: String,
     reply: String,
 }
@@ -97,27 +97,34 @@ struct PostForm {
 }
 
 /// `GET /board`.
-pub(super) async fn lobby(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    show(State(app), Segment(Slug::lobby().to_string()), Parameters(Wanted::default()), asked).await
+pub(super) async fn lobby(State(app): State<BoardApp>, asked: RequestContext) -> HttpResult {
+    show(
+        State(app),
+        PathParam(Slug::lobby().to_string()),
+        QueryParams(ChannelQuery::default()),
+        asked,
+    )
+    .await
 }
 
 /// `GET /board/{channel}`.
 pub(super) async fn show(
     State(app): State<BoardApp>,
-    Segment(segment): Segment,
-    Parameters(wanted): Parameters<Wanted>,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    QueryParams(wanted): QueryParams<ChannelQuery>,
+    asked: RequestContext,
 ) -> HttpResult {
     let slug = slug(&segment)?;
-    let Some(me) = me(&app, &asked).await? else {
-        return sign_in_first(&asked, &format!("/board/{slug}"));
+    let Some(me) = signed_in_actor(&app, &asked).await? else {
+        return require_sign_in(&asked, &format!("/board/{slug}"));
     };
-    let form = Letter {
+    let form = Submission {
         client_id: forms::id(&*app.site.random),
         reply_to: wanted.reply,
-        ..Letter::default()
+        ..Submission::default()
     };
-    let before = forms::given(&wanted.before).map(|id| message_named("before", id)).transpose()?;
+    let before =
+        forms::non_empty(&wanted.before).map(|id| message_id_of_field("before", id)).transpose()?;
     page(&app, &me, slug, before, &form, &FormErrors::default()).await
 }
 
@@ -126,7 +133,7 @@ async fn page(
     me: &Actor,
     slug: Slug,
     before: Option<EventId>,
-    form: &Letter<'_>,
+    form: &Submission<'_>,
     errors: &FormErrors,
 ) -> HttpResult {
     let board = &app.board;
@@ -134,13 +141,13 @@ async fn page(
     let is_newest = before.is_none();
     let query = MessagesQuery { channel: slug.clone(), before, limit: PAGE, reader: me.id() };
     let found = board.messages(query).await?;
-    app.hub.seen(&slug, &me.profile);
+    app.hub.record_activity(&slug, &me.profile);
     let mut first_new = None;
     if is_newest {
-        let had = board.read_so_far(me.id(), slug.clone()).await?;
+        let had = board.read_cursor(me.id(), slug.clone()).await?;
         first_new = had.and_then(|had| first_new_of(&found, &had, me));
         let (channel, cursor) = (slug.clone(), found.cursor.clone());
-        let noted = board.note_read(ReadNote { person: me.id(), channel, cursor });
+        let noted = board.mark_read(ReadPosition { person: me.id(), channel, cursor });
         if let Err(error) = noted {
             tracing::warn!(%error, channel = %slug, "the read position is not stored");
         }
@@ -156,7 +163,7 @@ async fn page(
         is_newest,
         first_new,
         cursor: &found.cursor,
-        people: &app.hub.here(&slug).list,
+        people: &app.hub.people(&slug).list,
         channels: &channels(app, me, &slug).await?,
         reports: if me.is_staff() { board.reports_count(me).await? } else { 0 },
         picture_max: &app.uploads.max(),
@@ -204,18 +211,18 @@ struct StoredJson {
 /// `POST /board/{channel}`.
 pub(super) async fn post(
     State(app): State<BoardApp>,
-    Segment(segment): Segment,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
     body: RequestBody,
 ) -> HttpResult {
     let slug = slug(&segment)?;
-    let Some(me) = me(&app, &asked).await? else {
-        return sign_in_first(&asked, &format!("/board/{slug}"));
+    let Some(me) = signed_in_actor(&app, &asked).await? else {
+        return require_sign_in(&asked, &format!("/board/{slug}"));
     };
-    let mut form = letter(&app, &asked, body).await?;
-    let problem = match sent(&app, &me, &slug, &mut form).await {
+    let mut form = read_submission(&app, &asked, body).await?;
+    let problem = match store_form(&app, &me, &slug, &mut form).await {
         Ok(posted) if wants_json(&asked.headers) => return Ok(stored(&posted)),
-        Ok(_) => return go_to(&format!("/board/{slug}")),
+        Ok(_) => return redirect_to(&format!("/board/{slug}")),
         Err(problem) if wants_json(&asked.headers) => return Err(problem),
         Err(problem) => problem,
     };
@@ -231,37 +238,37 @@ pub(super) async fn post(
 const SENT_BEFORE: &str =
     "This form has already sent another message. If this one is new, send it again.";
 
-async fn letter<'a>(
+async fn read_submission<'a>(
     app: &'a BoardApp,
-    asked: &Asked,
+    asked: &RequestContext,
     body: RequestBody,
-) -> Result<Letter<'a>, Problem> {
-    match Sent::read(app, asked, body).await? {
-        Sent::Form(letter) => Ok(letter),
-        Sent::Text(body) => {
+) -> Result<Submission<'a>, Problem> {
+    match SubmittedBody::read(app, asked, body).await? {
+        SubmittedBody::Form(letter) => Ok(letter),
+        SubmittedBody::Text(body) => {
             let PostForm { client_id, body, reply_to, author } = request::form(&body.bytes)?;
-            Ok(Letter { client_id, body, reply_to, author, picture: None })
+            Ok(Submission { client_id, body, reply_to, author, picture: None })
         }
     }
 }
 
-async fn sent(
+async fn store_form(
     app: &BoardApp,
     me: &Actor,
     slug: &Slug,
-    form: &mut Letter<'_>,
+    form: &mut Submission<'_>,
 ) -> Result<Posted, Problem> {
-    if forms::given(&form.author).is_some_and(|author| author != me.profile.username) {
+    if forms::non_empty(&form.author).is_some_and(|author| author != me.profile.username) {
         return Err(Error::unauthenticated("another account is signed in now").into());
     }
     let new = form.message(slug.clone())?;
-    posted(app, me, new, form.picture.take()).await
+    store_message(app, me, new, form.picture.take()).await
 }
 
 fn stored(posted: &Posted) -> Response {
     let status = match posted {
         Posted::New(_) => StatusCode::CREATED,
-        Posted::Before(_) => StatusCode::OK,
+        Posted::Repeated(_) => StatusCode::OK,
     };
     (status, Json(StoredJson { id: posted.event().id })).into_response()
 }

@@ -10,15 +10,15 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    me::{me, sign_in_first, staff},
+    signed_in::{require_sign_in, signed_in_actor, signed_in_staff},
     words::unread_of,
 };
 use crate::{
     board::app::BoardApp,
-    body::Whole,
+    body::FullBody,
     error::HttpResult,
-    pages::{self, errors::FormErrors, forms, go_to},
-    request::{self, Asked, Parameters},
+    pages::{self, errors::FormErrors, forms, redirect_to},
+    request::{self, QueryParams, RequestContext},
 };
 
 #[derive(Template)]
@@ -53,7 +53,7 @@ pub(super) struct ChannelForm {
 /// The query: the channel to edit, and `saved` after a change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct ChannelsQuery {
     channel: String,
     saved: Option<String>,
 }
@@ -63,10 +63,12 @@ const PATH: &str = "/board/-/channels";
 /// `GET /board/-/channels`.
 pub(super) async fn show(
     State(app): State<BoardApp>,
-    Parameters(wanted): Parameters<Wanted>,
-    asked: Asked,
+    QueryParams(wanted): QueryParams<ChannelsQuery>,
+    asked: RequestContext,
 ) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let Some(me) = signed_in_actor(&app, &asked).await? else {
+        return require_sign_in(&asked, PATH);
+    };
     let (rows, archived) = rows(&app, &me).await?;
     let form = rows
         .iter()
@@ -105,13 +107,15 @@ async fn rows(app: &BoardApp, me: &Actor) -> Result<(Vec<Row>, Vec<Row>)> {
 /// `POST /board/-/channels`.
 pub(super) async fn save(
     State(app): State<BoardApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let Some(me) = signed_in_staff(&app, &asked).await? else {
+        return require_sign_in(&asked, PATH);
+    };
     let form: ChannelForm = request::form(&body)?;
     let Err(error) = saved(&app, &me, &form).await else {
-        return go_to(&format!("{PATH}?saved"));
+        return redirect_to(&format!("{PATH}?saved"));
     };
     let errors = FormErrors::of_refusal(error, "channel")?;
     let (rows, archived) = rows(&app, &me).await?;
@@ -128,7 +132,7 @@ pub(super) async fn save(
 
 async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {
     let (slug, topic) = (Slug::parse(&form.channel)?, Topic::parse(&form.topic)?);
-    let slow_mode_s = forms::given(&form.slow_mode_s).map_or(Ok(0), str::parse);
+    let slow_mode_s = forms::non_empty(&form.slow_mode_s).map_or(Ok(0), str::parse);
     let slow_mode_s = slow_mode_s.map_err(|_| {
         Error::invalid("slow_mode_s", "must be a whole number of seconds, 0 to 21600")
     })?;

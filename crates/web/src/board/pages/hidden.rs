@@ -5,10 +5,10 @@ use axum::extract::State;
 use http::StatusCode;
 
 use super::{
-    me::{sign_in_first, staff},
     message::MessageItem,
+    signed_in::{require_sign_in, signed_in_staff},
 };
-use crate::{board::app::BoardApp, error::HttpResult, pages, request::Asked};
+use crate::{board::app::BoardApp, error::HttpResult, pages, request::RequestContext};
 
 /// The most messages on the page.
 const SHOWN: usize = 50;
@@ -20,9 +20,9 @@ pub(super) struct HiddenPage<'a> {
 }
 
 /// `GET /board/-/hidden`.
-pub(super) async fn show(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else {
-        return sign_in_first(&asked, "/board/-/hidden");
+pub(super) async fn show(State(app): State<BoardApp>, asked: RequestContext) -> HttpResult {
+    let Some(me) = signed_in_staff(&app, &asked).await? else {
+        return require_sign_in(&asked, "/board/-/hidden");
     };
     let hidden = app.board.hidden(&me, SHOWN).await?;
     let items: Vec<_> =

@@ -2,24 +2,24 @@
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
-use lodge_domain::board::{Reach, ReadNote};
+use lodge_domain::board::{EventRange, ReadPosition};
 use serde::{Deserialize, Serialize};
 
-use super::me::reader;
+use super::signed_in::require_caller;
 use crate::{
-    answers::private,
     board::{
         api::cursor,
         app::{BoardApp, slug},
+        caller::BoardCaller,
         dto::UnreadJson,
-        events::begin,
+        events::start_cursor,
+        page_event::{PageEventJson, page_event},
         shared::Audience,
-        shown::{ShownJson, shown},
-        visitor::Visitor,
     },
-    body::Whole,
+    body::FullBody,
     error::HttpResult,
-    request::{self, Asked, Parameters, Segment},
+    request::{self, PathParam, QueryParams, RequestContext},
+    responses::private,
 };
 
 /// Events per response.
@@ -35,20 +35,20 @@ pub(super) struct After {
 /// `GET /board/{channel}/live`.
 pub(super) async fn stream(
     State(app): State<BoardApp>,
-    Segment(segment): Segment,
-    Parameters(After { after }): Parameters<After>,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    QueryParams(After { after }): QueryParams<After>,
+    asked: RequestContext,
 ) -> HttpResult {
-    let visitor = reader(&app, &asked).await?;
-    let from = begin(&asked, after.as_deref())?;
+    let visitor = require_caller(&app, &asked).await?;
+    let from = start_cursor(&asked, after.as_deref())?;
     let channel = app.board.channel(&slug(&segment)?).await?.slug;
-    Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Pages).await?)
+    Ok(app.hub.open_stream(&visitor, channel, from, asked.client, Audience::Pages).await?)
 }
 
 /// The events after a cursor.
 #[derive(Serialize)]
 struct SinceJson {
-    events: Vec<ShownJson>,
+    events: Vec<PageEventJson>,
     cursor: String,
     more: bool,
 }
@@ -56,25 +56,25 @@ struct SinceJson {
 /// `GET /board/{channel}/since`.
 pub(super) async fn since(
     State(app): State<BoardApp>,
-    Segment(segment): Segment,
-    Parameters(After { after }): Parameters<After>,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    QueryParams(After { after }): QueryParams<After>,
+    asked: RequestContext,
 ) -> HttpResult {
-    let Visitor { actor, .. } = reader(&app, &asked).await?;
-    let after = Reach::After(cursor("after", after.as_deref().unwrap_or_default())?);
+    let BoardCaller { actor, .. } = require_caller(&app, &asked).await?;
+    let after = EventRange::After(cursor("after", after.as_deref().unwrap_or_default())?);
     let channel = app.board.channel(&slug(&segment)?).await?.slug;
-    app.hub.seen(&channel, &actor.profile);
+    app.hub.record_activity(&channel, &actor.profile);
     let page = app.board.events(channel.clone(), after, PAGE).await?;
     let mut events = Vec::with_capacity(page.events.len());
     for event in &page.events {
-        events.push(shown(&app.board, &channel, event).await?);
+        events.push(page_event(&app.board, &channel, event).await?);
     }
     Ok(private(Json(SinceJson { events, cursor: page.cursor.to_string(), more: page.more })))
 }
 
 /// `GET /board/-/unread`.
-pub(super) async fn unread(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    let Visitor { actor, .. } = reader(&app, &asked).await?;
+pub(super) async fn unread(State(app): State<BoardApp>, asked: RequestContext) -> HttpResult {
+    let BoardCaller { actor, .. } = require_caller(&app, &asked).await?;
     let unread = app.board.unread(actor.profile).await?;
     let channels = unread.into_iter().map(Into::into).collect();
     Ok(private(Json(UnreadJson { channels })))
@@ -90,14 +90,14 @@ struct ReadForm {
 /// `POST /board/{channel}/read`.
 pub(super) async fn note_read(
     State(app): State<BoardApp>,
-    Segment(segment): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
-    let Visitor { actor, .. } = reader(&app, &asked).await?;
+    let BoardCaller { actor, .. } = require_caller(&app, &asked).await?;
     let ReadForm { cursor } = request::form(&body)?;
     let channel = app.board.channel(&slug(&segment)?).await?.slug;
-    let note = ReadNote { person: actor.id(), channel, cursor: cursor.parse()? };
-    app.board.note_read(note)?;
+    let note = ReadPosition { person: actor.id(), channel, cursor: cursor.parse()? };
+    app.board.mark_read(note)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -7,20 +7,20 @@ use axum::extract::{RawQuery, State};
 use http::StatusCode;
 use lodge_domain::{
     Error, Result,
-    board::{Actor, Report, Wish},
+    board::{Action, Actor, Report},
 };
 use serde::Deserialize;
 
 use super::{
-    me::{sign_in_first, staff},
     message::MessageItem,
+    signed_in::{require_sign_in, signed_in_staff},
 };
 use crate::{
     board::app::{BoardApp, message_id, slug},
-    body::Whole,
+    body::FullBody,
     error::{HttpResult, Problem},
-    pages::{self, go_to},
-    request::{self, Asked},
+    pages::{self, redirect_to},
+    request::{self, RequestContext},
 };
 
 /// The most reports on the page; the next ones follow when these are settled.
@@ -51,9 +51,11 @@ impl<'a> Row<'a> {
 pub(super) async fn show(
     State(app): State<BoardApp>,
     RawQuery(query): RawQuery,
-    asked: Asked,
+    asked: RequestContext,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let Some(me) = signed_in_staff(&app, &asked).await? else {
+        return require_sign_in(&asked, PATH);
+    };
     let reports = app.board.reports(&me, SHOWN).await?;
     // A message with several reports is listed once.
     let mut seen = HashSet::new();
@@ -69,12 +71,12 @@ struct SettleForm {
     report: i64,
     channel: String,
     message: String,
-    action: Action,
+    action: ReportAction,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum ReportAction {
     Hide,
     Dismiss,
 }
@@ -82,19 +84,21 @@ enum Action {
 /// `POST /board/-/reports`.
 pub(super) async fn settle(
     State(app): State<BoardApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let Some(me) = signed_in_staff(&app, &asked).await? else {
+        return require_sign_in(&asked, PATH);
+    };
     let form: SettleForm = request::form(&body)?;
     settled(&app, &me, &form).await?;
-    go_to(&format!("{PATH}?done"))
+    redirect_to(&format!("{PATH}?done"))
 }
 
 async fn settled(app: &BoardApp, me: &Actor, form: &SettleForm) -> Result<(), Problem> {
-    if let Action::Hide = form.action {
+    if let ReportAction::Hide = form.action {
         let (slug, id) = (slug(&form.channel)?, message_id(&form.message)?);
-        match app.board.amend(me, &slug, id, Wish::Hide(true)).await {
+        match app.board.apply(me, &slug, id, Action::Hide(true)).await {
             // Its author has deleted it in the meantime.
             Ok(_) | Err(Error::Gone(_)) => {}
             Err(error) => return Err(error.into()),

@@ -3,7 +3,7 @@
 use lodge_domain::{
     accounts::{AccountId, Role},
     board::{
-        Actor, Body, Channel, Cursor, Known, Message, PersonId, Profile, Quote, Reaction,
+        Actor, Body, Channel, Cursor, KnownMember, Message, PersonId, Profile, Quote, Reaction,
         ReactionCount, Report, Slug, Stamp, Topic, Unread, Version, Visibility,
     },
     keys::KeyId,
@@ -16,7 +16,7 @@ use super::{
     channels::{ChannelForm, ChannelsPage, Row},
     hidden::HiddenPage,
     message::MessageItem,
-    one::OnePage,
+    message_page::MessagePage,
     reports::{self, ReportsPage},
     search::SearchPage,
     words::PEOPLE_SHOWN,
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     board::samples::member,
     pages::{
-        check::{EVIL, rendered_within as rendered},
+        check::{HOSTILE_INPUT, rendered_within as rendered},
         errors::FormErrors,
     },
     pictures::PictureMax,
@@ -49,7 +49,7 @@ fn account(number: i64) -> PersonId {
 }
 
 fn reader(role: Role) -> Actor {
-    Actor { profile: profile(account(1), EVIL), role }
+    Actor { profile: profile(account(1), HOSTILE_INPUT), role }
 }
 
 fn message(by: Profile, body: &str, number: u32) -> Message {
@@ -71,13 +71,13 @@ fn message(by: Profile, body: &str, number: u32) -> Message {
 fn full(by: Profile, body: &str, number: u32) -> Message {
     let quote = Quote {
         id: "4294967295:1".parse().unwrap(),
-        nickname: EVIL.to_owned(),
-        body: Some(Body::stored(EVIL.repeat(40))),
+        nickname: HOSTILE_INPUT.to_owned(),
+        body: Some(Body::stored(HOSTILE_INPUT.repeat(40))),
     };
     let reactions = Reaction::all().map(|reaction| ReactionCount {
         reaction,
         count: 1_000,
-        is_mine: reaction.sign() == "👍",
+        is_mine: reaction.emoji() == "👍",
     });
     Message {
         edited_at: Some(Stamp::stored(0)),
@@ -95,7 +95,7 @@ fn unreadable(visibility: Visibility, number: u32) -> Message {
 fn channel() -> Channel {
     Channel {
         slug: Slug::parse(&"a".repeat(32)).unwrap(),
-        topic: Topic::parse(EVIL).unwrap(),
+        topic: Topic::parse(HOSTILE_INPUT).unwrap(),
         slow_mode_s: 21_600,
         is_archived: false,
         created_at: jiff::Timestamp::UNIX_EPOCH,
@@ -103,7 +103,7 @@ fn channel() -> Channel {
 }
 
 fn wrong(field: &'static str) -> FormErrors {
-    FormErrors::about(field, EVIL)
+    FormErrors::about(field, HOSTILE_INPUT)
 }
 
 /// The page of an empty channel, one of `channels`.
@@ -138,15 +138,15 @@ fn items<'a>(page: &ChannelPage<'a>, messages: &'a [Message]) -> Vec<MessageItem
 
 #[test]
 fn a_channel() {
-    let by = || profile(account(2), EVIL);
-    let bot = profile(PersonId::Bot(KeyId(1)), EVIL);
+    let by = || profile(account(2), HOSTILE_INPUT);
+    let bot = profile(PersonId::Bot(KeyId(1)), HOSTILE_INPUT);
     let longest = "\"".repeat(2_000);
     let mut messages: Vec<_> = (1..=25).map(|number| full(by(), &longest, number)).collect();
-    messages.push(message(bot.clone(), EVIL, 26));
+    messages.push(message(bot.clone(), HOSTILE_INPUT, 26));
     messages.push(unreadable(Visibility::Hidden, 27));
     messages.push(unreadable(Visibility::Deleted, 28));
     let people: Vec<_> = (0..=PEOPLE_SHOWN).map(|_| bot.clone()).collect();
-    let (answered, refused) = (full(by(), EVIL, 1), wrong("body"));
+    let (answered, refused) = (full(by(), HOSTILE_INPUT, 1), wrong("body"));
     with_channel(60, |least| {
         let page = |page: &ChannelPage<'_>| rendered(page, 450_000);
         let html = page(&ChannelPage {
@@ -246,18 +246,18 @@ fn a_message_with_only_a_picture_shows_the_picture() {
 
 #[test]
 fn one_message() {
-    let history = [Version { at: Stamp::stored(0), body: Body::stored(EVIL.to_owned()) }];
+    let history = [Version { at: Stamp::stored(0), body: Body::stored(HOSTILE_INPUT.to_owned()) }];
     let (member, staff) = (reader(Role::Member), reader(Role::Moderator));
     let in_channel = |is_archived, message: &Message, reader: &Actor, errors: &FormErrors| {
-        let page = OnePage {
+        let page = MessagePage {
             message,
             item: MessageItem::to(&reader.profile, message),
             is_archived,
             history: &history,
             reader,
             notice: Some("Saved."),
-            typed: EVIL,
-            reason: EVIL,
+            typed: HOSTILE_INPUT,
+            reason: HOSTILE_INPUT,
             errors,
         };
         rendered(&page, 60_000)
@@ -266,7 +266,7 @@ fn one_message() {
         in_channel(false, message, reader, errors)
     };
     let good = FormErrors::default();
-    let own = full(member.profile.clone(), EVIL, 1);
+    let own = full(member.profile.clone(), HOSTILE_INPUT, 1);
     let html = page(&own, &member, &good);
     assert!(html.contains("value=\"edit\"") && html.contains("value=\"delete\""), "{html}");
     assert!(!html.contains("value=\"report\"") && !html.contains("value=\"hide\""), "{html}");
@@ -275,7 +275,7 @@ fn one_message() {
     assert!(html.contains("is archived") && html.contains("value=\"delete\""), "{html}");
     let refused = ["value=\"edit\"", "class=\"signs all\"", "?reply="];
     assert!(!refused.iter().any(|what| html.contains(what)), "{html}");
-    let theirs = full(profile(account(2), EVIL), EVIL, 1);
+    let theirs = full(profile(account(2), HOSTILE_INPUT), HOSTILE_INPUT, 1);
     let html = page(&theirs, &member, &good);
     assert!(html.contains("value=\"report\"") && html.contains("?reply=4294967295:1#box"));
     assert!(!html.contains("value=\"edit\"") && !html.contains("value=\"delete\""), "{html}");
@@ -295,12 +295,14 @@ fn one_message() {
 
 #[test]
 fn searching() {
-    let ada = profile(account(1), EVIL);
-    let messages: Vec<_> = (1..=30).map(|number| full(ada.clone(), EVIL, number)).collect();
+    let ada = profile(account(1), HOSTILE_INPUT);
+    let messages: Vec<_> =
+        (1..=30).map(|number| full(ada.clone(), HOSTILE_INPUT, number)).collect();
     let items: Vec<_> = messages.iter().map(|message| MessageItem::to(&ada, message)).collect();
     let page = |found: Option<&[MessageItem<'_>]>, errors: &FormErrors| {
         let slug = Slug::lobby();
-        let page = SearchPage { slug: &slug, typed: EVIL, everywhere: true, found, errors };
+        let page =
+            SearchPage { slug: &slug, typed: HOSTILE_INPUT, everywhere: true, found, errors };
         rendered(&page, LONGEST_BYTES_MAX)
     };
     let good = FormErrors::default();
@@ -314,7 +316,7 @@ fn searching() {
 fn channels() {
     let unread = || Unread { channel: channel().slug, messages: 100, mentions: 1 };
     let rows: Vec<_> = (0..100).map(|_| Row { channel: channel(), unread: unread() }).collect();
-    let typed = || EVIL.to_owned();
+    let typed = || HOSTILE_INPUT.to_owned();
     let form = |changes: &str| ChannelForm {
         channel: typed(),
         topic: typed(),
@@ -351,12 +353,12 @@ fn channels() {
 #[test]
 fn moderation_pages() {
     let staff = reader(Role::Moderator);
-    let by = profile(account(2), EVIL);
+    let by = profile(account(2), HOSTILE_INPUT);
     let report = Report {
         id: 7,
-        message: full(by.clone(), EVIL, 1),
+        message: full(by.clone(), HOSTILE_INPUT, 1),
         by: by.clone(),
-        reason: EVIL.to_owned(),
+        reason: HOSTILE_INPUT.to_owned(),
         at: jiff::Timestamp::UNIX_EPOCH,
     };
     let page =
@@ -366,9 +368,9 @@ fn moderation_pages() {
     assert!(page(&[]).contains("No open reports."));
     let hidden = [MessageItem::to(&staff.profile, &report.message)];
     assert!(rendered(&HiddenPage { items: &hidden }, 60_000).contains("value=\"show\""));
-    let banned = [Known { profile: by, banned_at: Some(jiff::Timestamp::UNIX_EPOCH) }];
-    let page = |banned: &[Known], errors: &FormErrors| {
-        rendered(&BansPage { banned, typed: EVIL, errors, notice: Some("Done.") }, 60_000)
+    let banned = [KnownMember { profile: by, banned_at: Some(jiff::Timestamp::UNIX_EPOCH) }];
+    let page = |banned: &[KnownMember], errors: &FormErrors| {
+        rendered(&BansPage { banned, typed: HOSTILE_INPUT, errors, notice: Some("Done.") }, 60_000)
     };
     assert!(page(&banned, &wrong("username")).contains("id=\"username-error\""));
     assert!(page(&[], &FormErrors::default()).contains("No banned accounts."));

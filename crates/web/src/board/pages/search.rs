@@ -6,14 +6,14 @@ use lodge_domain::board::Slug;
 use serde::Deserialize;
 
 use super::{
-    me::{me, sign_in_first},
     message::MessageItem,
+    signed_in::{require_sign_in, signed_in_actor},
 };
 use crate::{
     board::app::{BoardApp, slug},
     error::HttpResult,
     pages::{self, errors::FormErrors, forms},
-    request::{Asked, Parameters, Segment},
+    request::{PathParam, QueryParams, RequestContext},
 };
 
 /// The most results on the page.
@@ -33,7 +33,7 @@ pub(super) struct SearchPage<'a> {
 /// The query of the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct SearchPageQuery {
     q: String,
     all: String,
 }
@@ -41,17 +41,17 @@ pub(super) struct Wanted {
 /// `GET /board/{channel}/search`.
 pub(super) async fn show(
     State(app): State<BoardApp>,
-    Segment(segment): Segment,
-    Parameters(Wanted { q, all }): Parameters<Wanted>,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    QueryParams(SearchPageQuery { q, all }): QueryParams<SearchPageQuery>,
+    asked: RequestContext,
 ) -> HttpResult {
     let slug = slug(&segment)?;
-    let Some(me) = me(&app, &asked).await? else {
-        return sign_in_first(&asked, &format!("/board/{slug}/search"));
+    let Some(me) = signed_in_actor(&app, &asked).await? else {
+        return require_sign_in(&asked, &format!("/board/{slug}/search"));
     };
     let everywhere = !all.is_empty();
     let (mut found, mut errors) = (None, FormErrors::default());
-    if let Some(text) = forms::given(&q) {
+    if let Some(text) = forms::non_empty(&q) {
         let within = (!everywhere).then(|| slug.clone());
         match app.searches.search(&me, within, text, FOUND_MAX).await {
             Ok(messages) => found = Some(messages),

@@ -3,14 +3,14 @@
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use lodge_domain::{
     Error, Random, Result,
-    links::{ClickLimit, Edit, Link, NewLink, RedirectCode, Short, Tags, Target},
+    links::{ClickLimit, Link, LinkChange, NewLink, RedirectCode, Short, Tags, Target},
     passwords::Password,
 };
 use serde::Deserialize;
 
 use crate::pages::{
     errors::FormErrors,
-    forms::{self, given},
+    forms::{self, non_empty},
 };
 
 /// The submitted form, each field as text.
@@ -69,10 +69,10 @@ impl LinkForm {
     pub(super) fn to_new(&self) -> Result<NewLink, FormErrors> {
         let mut errors = FormErrors::default();
         let target = errors.take(Target::parse(&self.target));
-        let short = errors.take(given(&self.short).map(Short::parse).transpose());
+        let short = errors.take(non_empty(&self.short).map(Short::parse).transpose());
         let redirect = errors.take(redirect(&self.redirect));
-        let expires_at = errors.take(given(&self.expires_at).map(time).transpose());
-        let click_limit = errors.take(given(&self.max_clicks).map(click_limit).transpose());
+        let expires_at = errors.take(non_empty(&self.expires_at).map(time).transpose());
+        let click_limit = errors.take(non_empty(&self.max_clicks).map(click_limit).transpose());
         let password = errors.take(self.typed_password());
         let tags = errors.take(Tags::parse_list(&self.tags));
         let Some(target) = target.filter(|_| errors.is_empty()) else { return Err(errors) };
@@ -89,23 +89,23 @@ impl LinkForm {
 
     /// Parses the form as changes to `link`. An untouched field changes nothing: an expiry keeps its milliseconds, and
     /// a click limit its used clicks.
-    pub(super) fn to_edit(&self, link: &Link) -> Result<Edit, FormErrors> {
+    pub(super) fn to_edit(&self, link: &Link) -> Result<LinkChange, FormErrors> {
         let was = Self::values(link);
         let mut errors = FormErrors::default();
         let changed = |now: &str, was: &str| now.trim() != was;
         let target =
             changed(&self.target, &was.target).then(|| Target::parse(&self.target)).transpose();
         let expires_at = changed(&self.expires_at, &was.expires_at)
-            .then(|| given(&self.expires_at).map(time).transpose())
+            .then(|| non_empty(&self.expires_at).map(time).transpose())
             .transpose();
         let click_limit = changed(&self.max_clicks, &was.max_clicks)
-            .then(|| given(&self.max_clicks).map(click_limit).transpose())
+            .then(|| non_empty(&self.max_clicks).map(click_limit).transpose())
             .transpose();
         let password = self.typed_password().map(|typed| match typed {
             None if !self.remove_password.is_empty() => Some(None),
             typed => typed.map(Some),
         });
-        let edit = Edit {
+        let edit = LinkChange {
             target: errors.take(target).flatten(),
             redirect: errors.take(redirect(&self.redirect)),
             expires_at: errors.take(expires_at).flatten(),
@@ -124,7 +124,7 @@ impl LinkForm {
 }
 
 fn redirect(text: &str) -> Result<RedirectCode> {
-    match given(text) {
+    match non_empty(text) {
         None => Ok(RedirectCode::default()),
         // 0 stands for text that is not a number; `try_from` refuses it.
         Some(text) => RedirectCode::try_from(text.parse().unwrap_or(0)),

@@ -7,17 +7,17 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    links::{Link, LinkId, LinkQuery, Owner, State as LinkState},
+    links::{Link, LinkId, LinkQuery, LinkState, Owner},
 };
 use serde::{Deserialize, Serialize};
 
-use super::managed::ShortUrl;
+use super::access::ShortUrl;
 use crate::{
     error::HttpResult,
     links::app::LinksApp,
-    pages::{self, go_to},
-    request::{Asked, Parameters},
-    session::{self, Person},
+    pages::{self, redirect_to},
+    request::{QueryParams, RequestContext},
+    session::{self, PageCaller},
 };
 
 /// Links on a page.
@@ -29,7 +29,7 @@ const TAGS_SHOWN: usize = 4;
 #[derive(Template)]
 #[template(path = "links/list.html")]
 pub(super) struct ListPage<'a> {
-    pub(super) whose: &'a Person,
+    pub(super) whose: &'a PageCaller,
     pub(super) rows: &'a [Row],
     pub(super) filter: &'a Filter,
     /// Whether this is not the first page.
@@ -92,11 +92,11 @@ impl Filter {
 /// `GET /links`.
 pub(super) async fn list(
     State(app): State<LinksApp>,
-    Parameters(filter): Parameters<Filter>,
-    asked: Asked,
+    QueryParams(filter): QueryParams<Filter>,
+    asked: RequestContext,
 ) -> HttpResult {
-    let Some(whose) = session::person(&app.site, &asked).await? else {
-        return go_to("/login?next=/links");
+    let Some(whose) = session::page_caller(&app.site, &asked).await? else {
+        return redirect_to("/login?next=/links");
     };
     let mut links = app.links.list(filter.query(whose.owner())).await?;
     let more = links.len() > PAGE;

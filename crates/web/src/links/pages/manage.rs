@@ -6,24 +6,24 @@ use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error,
-    links::{Caller, Grouping, Link, Mode, Short, State as LinkState},
+    links::{Caller, Grouping, Link, LinkState, Mode, Short},
 };
 use serde::Deserialize;
 
 use super::{
+    access::{ShortUrl, creator, managed, set_manage_cookie, set_manage_key_cookie},
     form::LinkForm,
-    managed::{ShortUrl, keep_manage_key, maker, managed, set_manage_cookie},
 };
 use crate::{
-    body::Whole,
+    body::FullBody,
     edge::limits,
     error::HttpResult,
     links::{
         app::{LinksApp, short_of},
         qr,
     },
-    pages::{self, errors::FormErrors, forms, go_to},
-    request::{self, Asked, Segment},
+    pages::{self, errors::FormErrors, forms, redirect_to},
+    request::{self, PathParam, RequestContext},
 };
 
 /// The time after its creation in which a link's page says that it is ready.
@@ -69,9 +69,9 @@ pub(super) struct DeletedPage<'a> {
 /// `GET /links/{short}`.
 pub(super) async fn show(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
+    PathParam(segment): PathParam,
     RawQuery(query): RawQuery,
-    asked: Asked,
+    asked: RequestContext,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
@@ -85,44 +85,45 @@ pub(super) async fn show(
 /// `POST /links/{short}`.
 pub(super) async fn edit(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let form: LinkForm = request::form(&body)?;
-    let attempt = forms::attempt(&form.form, &format!("/links/{short}"), &body, asked.at)?;
+    let idempotency =
+        forms::idempotency_key(&form.form, &format!("/links/{short}"), &body, asked.at)?;
     // Before the manage key is checked, since the first submission may have replaced it.
-    if let Some(done) = app.links.recall_change(attempt.as_ref()).await? {
-        return saved(&app, &asked, &maker(&app, &asked).await?, &done.outcome);
+    if let Some(done) = app.links.stored_change(idempotency.as_ref()).await? {
+        return saved(&app, &asked, &creator(&app, &asked).await?, &done.outcome);
     }
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None);
     };
     let edit = match form.to_edit(&link) {
         Ok(edit) => edit,
-        Err(errors) => return again(&app, &asked, (&link, &caller), form, &errors).await,
+        Err(errors) => return form_again(&app, &asked, (&link, &caller), form, &errors).await,
     };
     let version = form.version.parse().ok();
     let edited = match app.admit_edit(asked.client, &caller, &edit) {
-        Ok(()) => app.links.edit(&short, edit, &caller, &asked.here(), version, attempt).await,
+        Ok(()) => app.links.edit(&short, edit, &caller, &asked.here(), version, idempotency).await,
         Err(error) => Err(error),
     };
     match edited {
         Ok(done) => saved(&app, &asked, &caller, &done.outcome),
         Err(error) => {
             let errors = FormErrors::of_refusal(error, "short")?;
-            again(&app, &asked, (&link, &caller), form, &errors).await
+            form_again(&app, &asked, (&link, &caller), form, &errors).await
         }
     }
 }
 
 /// Redirects to the link's page, and stores its current manage key in the browser.
-fn saved(app: &LinksApp, asked: &Asked, caller: &Caller, link: &Link) -> HttpResult {
-    let mut response = go_to(&format!("/links/{}?saved", link.short))?;
+fn saved(app: &LinksApp, asked: &RequestContext, caller: &Caller, link: &Link) -> HttpResult {
+    let mut response = redirect_to(&format!("/links/{}?saved", link.short))?;
     let is_theirs = matches!(caller, Caller::Owner(_)) && caller.owner() == link.owner;
     if let (false, Some(key)) = (is_theirs, app.links.manage_key(link)) {
-        keep_manage_key(asked, &link.short, &key, &mut response)?;
+        set_manage_key_cookie(asked, &link.short, &key, &mut response)?;
     }
     Ok(response)
 }
@@ -137,9 +138,9 @@ struct DeleteForm {
 /// `POST /links/{short}/delete`.
 pub(super) async fn delete(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let caller = match managed(&app, &asked, &short).await {
@@ -150,12 +151,13 @@ pub(super) async fn delete(
         Err(error) => return Err(error.into()),
     };
     let DeleteForm { form, version } = request::form(&body)?;
-    let attempt = forms::attempt(&form, &format!("/links/{short}/delete"), &body, asked.at)?;
-    app.links.delete(&short, &caller, version.parse().ok(), attempt).await?;
+    let idempotency =
+        forms::idempotency_key(&form, &format!("/links/{short}/delete"), &body, asked.at)?;
+    app.links.delete(&short, &caller, version.parse().ok(), idempotency).await?;
     deleted(&app, &asked, &short)
 }
 
-fn deleted(app: &LinksApp, asked: &Asked, short: &Short) -> HttpResult {
+fn deleted(app: &LinksApp, asked: &RequestContext, short: &Short) -> HttpResult {
     let url = ShortUrl::of(&asked.base_url, short);
     let reserved_days = app.links.settings().reserved.as_hours() / 24;
     let page = DeletedPage { url: &url, reserved_days };
@@ -173,18 +175,18 @@ struct OpenForm {
 /// `POST /links/{short}/open`.
 pub(super) async fn open(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
+    limits::take(app.site.credential_limit.as_ref(), asked.client)?;
     let OpenForm { manage_key } = request::form(&body)?;
     let key = manage_key.trim();
     match app.links.managed(&short, &Caller::ManageKey(key.to_owned())).await {
         Ok(_) => {
-            let mut response = go_to(&format!("/links/{short}"))?;
-            keep_manage_key(&asked, &short, key, &mut response)?;
+            let mut response = redirect_to(&format!("/links/{short}"))?;
+            set_manage_key_cookie(&asked, &short, key, &mut response)?;
             Ok(response)
         }
         Err(Error::Forbidden(_)) => ask_for_key(
@@ -201,7 +203,7 @@ pub(super) async fn open(
 /// Answers a browser that may not manage the link.
 pub(super) fn ask_for_key(
     app: &LinksApp,
-    asked: &Asked,
+    asked: &RequestContext,
     short: &Short,
     status: StatusCode,
     wrong: Option<&str>,
@@ -222,9 +224,9 @@ fn notice(link: &Link, query: Option<&str>, now: Timestamp) -> Option<&'static s
 }
 
 /// Renders the page again with the submitted values and their errors. The form is for the link's current version.
-async fn again(
+async fn form_again(
     app: &LinksApp,
-    asked: &Asked,
+    asked: &RequestContext,
     (link, caller): (&Link, &Caller),
     typed: LinkForm,
     errors: &FormErrors,
@@ -237,7 +239,7 @@ async fn again(
 
 async fn page(
     app: &LinksApp,
-    asked: &Asked,
+    asked: &RequestContext,
     (link, caller): (&Link, &Caller),
     notice: Option<&'static str>,
     form: &LinkForm,

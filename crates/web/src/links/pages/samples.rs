@@ -8,29 +8,29 @@ use lodge_domain::{
     OsRandom,
     keys::{ApiKey, KeyId},
     links::{
-        ClickLimit, Grouping, Link, LinkId, Owner, RedirectCode, Short, State, Tags, Target,
+        ClickLimit, Grouping, Link, LinkId, LinkState, Owner, RedirectCode, Short, Tags, Target,
         clicks::ClickLine,
     },
     passwords::PasswordHash,
 };
 
 use super::{
+    access::ShortUrl,
     chart,
+    create::CreatePage,
     form::LinkForm,
     list::{Filter, ListPage, Row},
-    make::MakePage,
     manage::{DeletedPage, ManagePage, OpenPage},
-    managed::ShortUrl,
     statistics::{Share, StatsPage},
     visitor::{PasswordPage, PreviewPage, PrintPage},
 };
 use crate::{
     links::qr,
     pages::{
-        check::{self, EVIL},
+        check::{self, HOSTILE_INPUT},
         errors::FormErrors,
     },
-    session::Person,
+    session::PageCaller,
 };
 
 fn now() -> Timestamp {
@@ -68,7 +68,7 @@ fn code(link: &Link) -> String {
 }
 
 fn evil_form() -> LinkForm {
-    let evil = || EVIL.to_owned();
+    let evil = || HOSTILE_INPUT.to_owned();
     let (short, tags, target) = (evil(), evil(), evil());
     LinkForm {
         target,
@@ -91,10 +91,11 @@ fn rendered(page: &impl Template) -> String {
 
 #[test]
 fn making_a_link() {
-    let (form, errors) = (LinkForm::empty(&OsRandom, EVIL.to_owned()), FormErrors::default());
+    let (form, errors) =
+        (LinkForm::empty(&OsRandom, HOSTILE_INPUT.to_owned()), FormErrors::default());
     let page = |form, errors, needs_key| {
         let (prefix, is_owned) = ("go.example/", needs_key);
-        rendered(&MakePage { form, errors, prefix, needs_key, is_owned })
+        rendered(&CreatePage { form, errors, prefix, needs_key, is_owned })
     };
     let html = page(&form, &errors, true);
     assert!(html.contains("&#60;script&#62;") && !html.contains("<details class=\"more\" open>"));
@@ -130,7 +131,7 @@ fn managing_a_link() {
             errors,
         });
     }
-    rendered(&OpenPage { url: &url(&link), wrong: Some(EVIL) });
+    rendered(&OpenPage { url: &url(&link), wrong: Some(HOSTILE_INPUT) });
     rendered(&DeletedPage { url: &url(&link), reserved_days: 30 });
 }
 
@@ -156,8 +157,10 @@ fn statistics() {
         clicks: u64::MAX,
         percent: 100,
     };
-    let shares: Vec<Share> =
-        (0..20).map(share).chain([Share { key: EVIL.to_owned(), clicks: 1, percent: 1 }]).collect();
+    let shares: Vec<Share> = (0..20)
+        .map(share)
+        .chain([Share { key: HOSTILE_INPUT.to_owned(), clicks: 1, percent: 1 }])
+        .collect();
     for (by, since) in
         [(Grouping::Day, "2026-01-01T00:00:00Z"), (Grouping::Hour, "2026-01-29T13:00:00Z")]
     {
@@ -188,20 +191,20 @@ fn list_of_own_links() {
         .map(|_| Row {
             url: url(&link),
             link: Arc::clone(&link),
-            state: State::Exhausted,
+            state: LinkState::Exhausted,
             clicks: u64::MAX,
         })
         .collect();
     let filter = Filter {
-        search: EVIL.to_owned(),
-        tag: EVIL.to_owned(),
-        prefix: EVIL.to_owned(),
+        search: HOSTILE_INPUT.to_owned(),
+        tag: HOSTILE_INPUT.to_owned(),
+        prefix: HOSTILE_INPUT.to_owned(),
         ..Filter::default()
     };
     let older = serde_urlencoded::to_string(&filter).ok();
-    let whose = Person::Key(ApiKey {
+    let whose = PageCaller::Key(ApiKey {
         id: KeyId(1),
-        name: EVIL.to_owned(),
+        name: HOSTILE_INPUT.to_owned(),
         created_at: now(),
         revoked_at: None,
     });
@@ -217,7 +220,8 @@ fn what_visitors_see() {
     assert!(open.contains("<strong>a.example</strong>"), "the host stands out");
     let closed = previewed(&link, None, true);
     assert!(!closed.contains("a.example/"), "a protected link's target is not shown");
-    let asked = rendered(&PasswordPage { short: &link.short, wrong: Some(EVIL.to_owned()) });
+    let asked =
+        rendered(&PasswordPage { short: &link.short, wrong: Some(HOSTILE_INPUT.to_owned()) });
     assert!(!asked.contains("a.example"));
     rendered(&PrintPage { url: &url(&link), short: &link.short, qr: &code(&link) });
 }

@@ -7,9 +7,9 @@ use lodge_domain::links::{ClickReport, Device, Grouping, clicks::ClickLine};
 use serde::Deserialize;
 
 use super::{
+    access::{ShortUrl, managed},
     chart,
     manage::ask_for_key,
-    managed::{ShortUrl, managed},
 };
 use crate::{
     error::HttpResult,
@@ -18,7 +18,7 @@ use crate::{
         app::{LinksApp, short_of},
     },
     pages::{self, chart::Chart},
-    request::{Asked, Parameters, Segment},
+    request::{PathParam, QueryParams, RequestContext},
 };
 
 /// The most referrers on the page.
@@ -51,9 +51,9 @@ pub(super) struct StatsQuery {
 /// `GET /links/{short}/stats`.
 pub(super) async fn show(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    Parameters(query): Parameters<StatsQuery>,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    QueryParams(query): QueryParams<StatsQuery>,
+    asked: RequestContext,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let Some((_, caller)) = managed(&app, &asked, &short).await? else {

@@ -8,7 +8,7 @@ use axum::{
 use http::StatusCode;
 use lodge_domain::links::{Link, Mode, Short};
 
-use super::managed::ShortUrl;
+use super::access::ShortUrl;
 use crate::{
     error::HttpResult,
     links::{
@@ -16,7 +16,7 @@ use crate::{
         qr,
     },
     pages::{self, words},
-    request::{Asked, Segment},
+    request::{PathParam, RequestContext},
 };
 
 #[derive(Template)]
@@ -44,7 +44,7 @@ impl PreviewPage<'_> {
 }
 
 /// `GET /{short}+`; counts no click.
-pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &Asked) -> HttpResult {
+pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &RequestContext) -> HttpResult {
     let link = app.links.live(short).await?;
     let url = ShortUrl::of(&asked.base_url, short);
     let qr = qr::inline(&url.whole)?;
@@ -84,8 +84,8 @@ pub(super) struct PrintPage<'a> {
 /// `GET /links/{short}/qr`.
 pub(super) async fn print(
     State(app): State<LinksApp>,
-    Segment(segment): Segment,
-    asked: Asked,
+    PathParam(segment): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     app.links.live(&short).await?;

@@ -4,21 +4,21 @@ use std::borrow::Borrow;
 
 use askama::Template;
 use axum::extract::State;
-use lodge_domain::rides::{LEADERS_MAX, Leader, Mountain, ResortId, Span};
+use lodge_domain::rides::{LEADERS_MAX, Leader, ResortCatalog, ResortId, Span};
 use serde::Deserialize;
 
-use super::names::When;
+use super::names::DateParams;
 use crate::{
     error::HttpResult,
-    pages::{self, errors::FormErrors, forms::given},
-    request::Parameters,
+    pages::{self, errors::FormErrors, forms::non_empty},
+    request::QueryParams,
     rides::{app::RidesApp, query::resort_of},
 };
 
 #[derive(Template)]
 #[template(path = "rides/leaderboard.html")]
 pub(super) struct LeaderboardPage<'a> {
-    pub(super) mountain: &'a Mountain,
+    pub(super) mountain: &'a ResortCatalog,
     pub(super) form: &'a LeaderForm,
     pub(super) errors: &'a FormErrors,
     /// The span of the leaderboard; `None` if the form is invalid or there is no season.
@@ -42,13 +42,13 @@ impl LeaderForm {
     }
 
     /// Parses the form; the default is the first resort.
-    fn read(&self, mountain: &Mountain) -> (FormErrors, Option<ResortId>, When) {
+    fn read(&self, mountain: &ResortCatalog) -> (FormErrors, Option<ResortId>, DateParams) {
         let mut errors = FormErrors::default();
-        let resort = match given(&self.resort) {
+        let resort = match non_empty(&self.resort) {
             None => mountain.resorts().next().map(|(id, _)| id),
             Some(text) => errors.take(resort_of(mountain, text)),
         };
-        let when = When { season: self.season.clone(), day: self.day.clone() };
+        let when = DateParams { season: self.season.clone(), day: self.day.clone() };
         errors.take(when.season(mountain));
         errors.take(when.day(mountain));
         (errors, resort, when)
@@ -58,9 +58,9 @@ impl LeaderForm {
 /// `GET /rides/leaderboard`.
 pub(super) async fn show(
     State(app): State<RidesApp>,
-    Parameters(mut form): Parameters<LeaderForm>,
+    QueryParams(mut form): QueryParams<LeaderForm>,
 ) -> HttpResult {
-    let mountain = app.rides.mountain();
+    let mountain = app.rides.catalog();
     let (errors, resort, when) = form.read(mountain);
     let (mut span, mut leaders) = (None, Vec::new());
     if let Some(resort) = resort.filter(|_| errors.is_empty()) {

@@ -7,23 +7,23 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    rides::{LiftTally, Mountain, MountainDay, ResortId},
+    rides::{AllResortsDay, LiftTally, ResortCatalog, ResortId},
 };
 
-use super::names::{When, lift_name};
+use super::names::{DateParams, lift_name};
 use crate::{
     error::HttpResult,
     pages::{self, errors::FormErrors},
-    request::{Asked, Parameters},
+    request::{QueryParams, RequestContext},
     rides::app::RidesApp,
 };
 
 #[derive(Template)]
 #[template(path = "rides/mountain.html")]
-pub(super) struct MountainPage<'a> {
-    pub(super) mountain: &'a Mountain,
+pub(super) struct AllResortsPage<'a> {
+    pub(super) mountain: &'a ResortCatalog,
     /// `None` if there are no rides yet.
-    pub(super) shown: Option<&'a MountainDay>,
+    pub(super) shown: Option<&'a AllResortsDay>,
     /// A curl command that sends a ride.
     pub(super) example: &'a str,
     /// Whether sending rides needs a gate key.
@@ -36,10 +36,10 @@ pub(super) struct MountainPage<'a> {
     pub(super) has_passes: bool,
 }
 
-impl MountainPage<'_> {
+impl AllResortsPage<'_> {
     /// Whether the page follows live counts.
     fn is_live(&self) -> bool {
-        self.shown.is_none_or(MountainDay::is_newest)
+        self.shown.is_none_or(AllResortsDay::is_newest)
     }
 
     fn lift_name(&self, resort: impl Borrow<ResortId>, tally: &LiftTally) -> String {
@@ -51,18 +51,18 @@ impl MountainPage<'_> {
 /// `GET /rides`.
 pub(super) async fn show(
     State(app): State<RidesApp>,
-    Parameters(when): Parameters<When>,
-    asked: Asked,
+    QueryParams(when): QueryParams<DateParams>,
+    asked: RequestContext,
 ) -> HttpResult {
-    let mountain = app.rides.mountain();
+    let mountain = app.rides.catalog();
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
-    let shown = app.rides.mountain_day(season, day).await?;
+    let shown = app.rides.all_resorts_day(season, day).await?;
     if shown.is_none() && season.is_some() {
         return Err(Error::not_found("there are no rides in this season").into());
     }
     let has_passes = app.site.accounts.is_some();
     let keys_required = app.rides.gates().are_keys_required();
-    let page = MountainPage {
+    let page = AllResortsPage {
         mountain,
         shown: shown.as_ref(),
         example: &example(mountain, keys_required, &asked),
@@ -75,7 +75,11 @@ pub(super) async fn show(
 }
 
 /// Returns a command with valid numbers; none of its values needs shell quoting.
-pub(super) fn example(mountain: &Mountain, keys_required: bool, asked: &Asked) -> String {
+pub(super) fn example(
+    mountain: &ResortCatalog,
+    keys_required: bool,
+    asked: &RequestContext,
+) -> String {
     let ranges = mountain.ranges();
     let year = asked.at.strftime("%Y").to_string().parse().unwrap_or(*ranges.seasons.start());
     let season = year.clamp(*ranges.seasons.start(), *ranges.seasons.end());

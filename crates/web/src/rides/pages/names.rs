@@ -7,12 +7,12 @@ use std::{
 
 use lodge_domain::{
     Error, Result,
-    rides::{Day, Lift, LiftId, Mountain, Resort, ResortId, Season},
+    rides::{Day, Lift, LiftId, Resort, ResortCatalog, ResortId, Season},
 };
 use serde::Deserialize;
 
 use crate::{
-    pages::forms::given,
+    pages::forms::non_empty,
     rides::{
         number,
         query::{day_of, season_of},
@@ -22,28 +22,28 @@ use crate::{
 /// An optional season and an optional day.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct When {
+pub(super) struct DateParams {
     pub(super) season: String,
     pub(super) day: String,
 }
 
-impl When {
+impl DateParams {
     /// Parses the season; `None` if empty.
-    pub(super) fn season(&self, mountain: &Mountain) -> Result<Option<Season>> {
-        given(&self.season).map(|digits| season_of(mountain, digits)).transpose()
+    pub(super) fn season(&self, mountain: &ResortCatalog) -> Result<Option<Season>> {
+        non_empty(&self.season).map(|digits| season_of(mountain, digits)).transpose()
     }
 
     /// Parses the day; `None` if empty.
-    pub(super) fn day(&self, mountain: &Mountain) -> Result<Option<Day>> {
-        given(&self.day).map(|digits| day_of(mountain, digits)).transpose()
+    pub(super) fn day(&self, mountain: &ResortCatalog) -> Result<Option<Day>> {
+        non_empty(&self.day).map(|digits| day_of(mountain, digits)).transpose()
     }
 }
 
 pub(super) const NO_RESORT: Error = Error::not_found("there is no such resort");
 
 /// Parses the resort in a path; one that is not configured is named by its number and has no lifts.
-pub(super) fn resort_of<'a>(
-    mountain: &'a Mountain,
+pub(super) fn resort_in_path<'a>(
+    mountain: &'a ResortCatalog,
     segment: &str,
 ) -> Result<(ResortId, Cow<'a, Resort>)> {
     let number = number::digits(segment);
@@ -56,7 +56,7 @@ pub(super) fn resort_of<'a>(
 }
 
 /// Returns the name of a resort; one that is no longer configured is named by its number.
-pub(super) fn resort_name(mountain: &Mountain, id: impl Borrow<ResortId>) -> Cow<'_, str> {
+pub(super) fn resort_name(mountain: &ResortCatalog, id: impl Borrow<ResortId>) -> Cow<'_, str> {
     let id = *id.borrow();
     match mountain.resort(id.0.into()) {
         Ok((_, resort)) => Cow::Borrowed(&resort.name),

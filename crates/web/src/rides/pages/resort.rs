@@ -7,12 +7,12 @@ use lodge_domain::rides::{Day, DayTally, Leader, Resort, ResortId, ResortView, S
 
 use super::{
     bars,
-    names::{NO_RESORT, When, resort_of},
+    names::{DateParams, NO_RESORT, resort_in_path},
 };
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart},
-    request::{Parameters, Segment},
+    request::{PathParam, QueryParams},
     rides::app::RidesApp,
 };
 
@@ -29,11 +29,11 @@ pub(super) struct ResortPage<'a> {
     /// The seasons with rides at this resort.
     pub(super) seasons: &'a [Season],
     /// `None` if there are no rides at all, or none in the requested season.
-    pub(super) shown: Option<&'a Shown>,
+    pub(super) shown: Option<&'a ShownDay>,
 }
 
 /// A day and its season.
-pub(super) struct Shown {
+pub(super) struct ShownDay {
     pub(super) season: Season,
     pub(super) day: Day,
     pub(super) total: DayTally,
@@ -44,7 +44,7 @@ pub(super) struct Shown {
     pub(super) days: Vec<Day>,
 }
 
-impl Shown {
+impl ShownDay {
     fn of(view: ResortView, resort: &Resort) -> Self {
         let ResortView { on, total, breakdown, leaders, days } = view;
         let (hours, lifts) = (bars::by_hour(&breakdown), bars::by_lift(&breakdown, resort));
@@ -55,18 +55,18 @@ impl Shown {
 /// `GET /rides/resorts/{resort}`.
 pub(super) async fn show(
     State(app): State<RidesApp>,
-    Segment(segment): Segment,
-    Parameters(when): Parameters<When>,
+    PathParam(segment): PathParam,
+    QueryParams(when): QueryParams<DateParams>,
 ) -> HttpResult {
-    let mountain = app.rides.mountain();
-    let (id, resort) = resort_of(mountain, &segment)?;
+    let mountain = app.rides.catalog();
+    let (id, resort) = resort_in_path(mountain, &segment)?;
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
     let (seasons, view) = app.rides.resort_view(id, season, day, LEADERS_SHOWN).await?;
     let is_known = mountain.resort(id.0.into()).is_ok();
     if !is_known && seasons.is_empty() {
         return Err(NO_RESORT.into());
     }
-    let shown = view.map(|view| Shown::of(view, &resort));
+    let shown = view.map(|view| ShownDay::of(view, &resort));
     let (resort, shown) = (&*resort, shown.as_ref());
     let page = ResortPage { id, resort, is_known, seasons: &seasons, shown };
     pages::page(&app.site, StatusCode::OK, &page)

@@ -1,19 +1,20 @@
 //! Renders every page with its longest content: well-formed, and with all names and typed text escaped.
 
 use lodge_domain::rides::{
-    Breakdown, Day, DayTally, Hour, HourTally, Leader, LiftId, LiftTally, Mountain, MountainDay,
-    Ranges, Resort, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Span, Tally,
+    AllResortsDay, Breakdown, Day, DayTally, Hour, HourTally, Leader, LiftId, LiftTally, Ranges,
+    Resort, ResortCatalog, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Span,
+    Tally,
 };
 
 use super::{
     bars,
     leaderboard::{LeaderForm, LeaderboardPage},
-    mountain::MountainPage,
+    mountain::AllResortsPage,
     resort::{self, ResortPage},
     skier::{self, FindPage, SkierPage},
 };
 use crate::pages::{
-    check::{BYTES_MAX, EVIL, rendered, rendered_within},
+    check::{BYTES_MAX, HOSTILE_INPUT, rendered, rendered_within},
     errors::FormErrors,
 };
 
@@ -25,15 +26,15 @@ const MANY: Tally = Tally { rides: 1_234_567_890, vertical: 1_234_567_890_123 };
 const TOTAL: DayTally = DayTally { tally: MANY, skiers: 100_000 };
 
 /// Ten resorts of forty lifts, all with names.
-fn longest() -> Mountain {
+fn longest() -> ResortCatalog {
     let resort = |number| {
-        let mut resort = Resort::with_numbered_lifts(EVIL.to_owned(), 1..=40);
-        resort.lifts.values_mut().for_each(|lift| lift.name = Some(EVIL.to_owned()));
+        let mut resort = Resort::with_numbered_lifts(HOSTILE_INPUT.to_owned(), 1..=40);
+        resort.lifts.values_mut().for_each(|lift| lift.name = Some(HOSTILE_INPUT.to_owned()));
         (ResortId(number), resort)
     };
     let ranges =
         Ranges { seasons: 1..=9999, days: 1..=366, minutes: 1..=1440, skiers: 1..=100_000 };
-    Mountain::new((1..=10).map(resort).collect(), ranges)
+    ResortCatalog::new((1..=10).map(resort).collect(), ranges)
 }
 
 fn breakdown() -> Breakdown {
@@ -48,7 +49,7 @@ fn leaders(count: u32) -> Vec<Leader> {
 }
 
 fn wrong(field: &'static str) -> FormErrors {
-    FormErrors::about(field, EVIL)
+    FormErrors::about(field, HOSTILE_INPUT)
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn the_mountain() {
     // Includes a resort that is no longer configured.
     let numbers = (1..=11).map(ResortId);
     let most = |resort| (resort, LiftTally { lift: LiftId(40), tally: MANY });
-    let mut shown = MountainDay {
+    let mut shown = AllResortsDay {
         season: SEASON,
         day: Day(366),
         newest: (SEASON, Day(366)),
@@ -68,13 +69,13 @@ fn the_mountain() {
         lifts: numbers.skip(1).map(most).collect(),
     };
     let good = FormErrors::default();
-    let page = |shown: Option<&MountainDay>, has_passes| {
-        let page = MountainPage {
+    let page = |shown: Option<&AllResortsDay>, has_passes| {
+        let page = AllResortsPage {
             mountain: &mountain,
             shown,
-            example: EVIL,
+            example: HOSTILE_INPUT,
             keys_required: has_passes,
-            typed: EVIL,
+            typed: HOSTILE_INPUT,
             errors: &good,
             has_passes,
         };
@@ -107,7 +108,7 @@ fn the_mountain() {
 fn a_resort() {
     let mountain = longest();
     let (id, resort) = mountain.resort(10).unwrap();
-    let shown = |total, days| resort::Shown {
+    let shown = |total, days| resort::ShownDay {
         season: SEASON,
         day: Day(200),
         total,
@@ -117,7 +118,7 @@ fn a_resort() {
         days,
     };
     let seasons = [Season(9998), SEASON];
-    let page = |shown: Option<&resort::Shown>, seasons, bytes_max| {
+    let page = |shown: Option<&resort::ShownDay>, seasons, bytes_max| {
         rendered_within(&ResortPage { id, resort, is_known: true, seasons, shown }, bytes_max)
     };
     let whole = shown(TOTAL, (1..=366).map(Day).collect());
@@ -138,7 +139,7 @@ fn a_resort() {
 #[test]
 fn leaders_of_a_season_or_a_day() {
     let mountain = longest();
-    let typed = || EVIL.to_owned();
+    let typed = || HOSTILE_INPUT.to_owned();
     let form = LeaderForm { resort: typed(), season: typed(), day: typed() };
     let page = |errors: &FormErrors, span, leaders: &[Leader]| {
         let mountain = &mountain;
@@ -167,11 +168,11 @@ fn a_skier() {
             tally: MANY,
         };
         let days = (0..count).map(day).collect();
-        skier::Shown::of(SkierView { season: SEASON, days })
+        skier::ShownSeason::of(SkierView { season: SEASON, days })
     };
     let seasons: Vec<_> =
         (1..=50).map(|year| SeasonVertical { season: Season(year), vertical: u64::MAX }).collect();
-    let page = |shown: Option<&skier::Shown>, seasons| {
+    let page = |shown: Option<&skier::ShownSeason>, seasons| {
         let mountain = &mountain;
         rendered(&SkierPage { mountain, skier: SkierId(100_000), seasons, shown })
     };
@@ -191,7 +192,7 @@ fn a_skier() {
 #[test]
 fn finding_a_skier() {
     for errors in [FormErrors::default(), wrong("skier")] {
-        let html = rendered(&FindPage { typed: EVIL, errors: &errors });
+        let html = rendered(&FindPage { typed: HOSTILE_INPUT, errors: &errors });
         assert_eq!(html.contains("id=\"skier-error\""), !errors.is_empty());
     }
 }

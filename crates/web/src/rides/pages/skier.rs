@@ -7,15 +7,15 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    rides::{Mountain, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
+    rides::{ResortCatalog, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
 };
 use serde::Deserialize;
 
-use super::{bars, names::When};
+use super::{bars, names::DateParams};
 use crate::{
     error::HttpResult,
-    pages::{self, chart::Chart, errors::FormErrors, go_to},
-    request::{Parameters, Segment},
+    pages::{self, chart::Chart, errors::FormErrors, redirect_to},
+    request::{PathParam, QueryParams},
     rides::{
         app::{RidesApp, numbered},
         number,
@@ -28,16 +28,16 @@ const DAYS_SHOWN: usize = 50;
 #[derive(Template)]
 #[template(path = "rides/skier.html")]
 pub(super) struct SkierPage<'a> {
-    pub(super) mountain: &'a Mountain,
+    pub(super) mountain: &'a ResortCatalog,
     pub(super) skier: SkierId,
     /// The seasons with rides, oldest first.
     pub(super) seasons: &'a [SeasonVertical],
     /// `None` if there are no rides at all, or none in the requested season.
-    pub(super) shown: Option<&'a Shown>,
+    pub(super) shown: Option<&'a ShownSeason>,
 }
 
 /// A season.
-pub(super) struct Shown {
+pub(super) struct ShownSeason {
     pub(super) season: Season,
     pub(super) total: Tally,
     /// The number of days with rides.
@@ -49,7 +49,7 @@ pub(super) struct Shown {
     pub(super) more: usize,
 }
 
-impl Shown {
+impl ShownSeason {
     pub(super) fn of(SkierView { season, days: mut rows }: SkierView) -> Self {
         let chart = bars::by_day(&rows);
         rows.sort_by_key(|day| (Reverse(day.day), day.resort));
@@ -82,14 +82,14 @@ pub(super) struct FindForm {
 /// `GET /rides/skiers`: redirects to the page of the skier with this number.
 pub(super) async fn find(
     State(app): State<RidesApp>,
-    Parameters(FindForm { skier }): Parameters<FindForm>,
+    QueryParams(FindForm { skier }): QueryParams<FindForm>,
 ) -> HttpResult {
     let typed = skier.trim();
     let mut errors = FormErrors::default();
     if !typed.is_empty() {
-        let found = numbered("skier", typed, |number| app.rides.mountain().skier(number));
+        let found = numbered("skier", typed, |number| app.rides.catalog().skier(number));
         if let Some(skier) = errors.take(found) {
-            return go_to(&format!("/rides/skiers/{skier}"));
+            return redirect_to(&format!("/rides/skiers/{skier}"));
         }
     }
     pages::form_page(&app.site, &errors, &FindPage { typed, errors: &errors })
@@ -98,15 +98,15 @@ pub(super) async fn find(
 /// `GET /rides/skiers/{skier}`.
 pub(super) async fn show(
     State(app): State<RidesApp>,
-    Segment(segment): Segment,
-    Parameters(when): Parameters<When>,
+    PathParam(segment): PathParam,
+    QueryParams(when): QueryParams<DateParams>,
 ) -> HttpResult {
-    let mountain = app.rides.mountain();
+    let mountain = app.rides.catalog();
     let skier = mountain.skier(number::digits(&segment));
     let skier = skier.map_err(|_| Error::not_found("there is no skier with this number"))?;
     let season = when.season(mountain)?;
     let (seasons, view) = app.rides.skier_view(skier, season).await?;
-    let shown = view.map(Shown::of);
+    let shown = view.map(ShownSeason::of);
     let page = SkierPage { mountain, skier, seasons: &seasons, shown: shown.as_ref() };
     pages::page(&app.site, StatusCode::OK, &page)
 }

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    answers::private,
-    body::Whole,
+    body::FullBody,
     error::{HttpResult, Problem},
     json,
-    request::{Asked, OneAttempt, Segment},
+    request::{CredentialRateLimit, PathParam, RequestContext},
+    responses::private,
     rides::app::RidesApp,
 };
 
@@ -61,7 +61,7 @@ pub(super) struct EditPass {
 }
 
 /// Returns the caller's account. Only a session has an account; API keys and anonymous callers get 401.
-async fn account(app: &RidesApp, asked: &Asked) -> Result<AccountId, Problem> {
+async fn account(app: &RidesApp, asked: &RequestContext) -> Result<AccountId, Problem> {
     match asked.caller(&app.site).await? {
         Caller::Owner(Owner::Account(account)) => Ok(account),
         Caller::Owner(Owner::Key(_)) | Caller::Anonymous | Caller::ManageKey(_) => {
@@ -74,7 +74,7 @@ async fn account(app: &RidesApp, asked: &Asked) -> Result<AccountId, Problem> {
 #[utoipa::path(get, path = "/api/me/passes", operation_id = "passes", tag = "passes",
     responses((status = 200, body = PassesJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
-pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
+pub(super) async fn list(State(app): State<RidesApp>, asked: RequestContext) -> HttpResult {
     let account = account(&app, &asked).await?;
     let passes = app.rides.passes().of_account(account).await?;
     let passes = passes.into_iter().map(Into::into).collect();
@@ -93,10 +93,10 @@ pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResul
     security(("session" = [])))]
 pub(super) async fn claim(
     State(app): State<RidesApp>,
-    Segment(number): Segment,
-    _: OneAttempt,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(number): PathParam,
+    _: CredentialRateLimit,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
@@ -116,9 +116,9 @@ pub(super) async fn claim(
     security(("session" = [])))]
 pub(super) async fn edit(
     State(app): State<RidesApp>,
-    Segment(number): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(number): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
@@ -135,8 +135,8 @@ pub(super) async fn edit(
     security(("session" = [])))]
 pub(super) async fn release(
     State(app): State<RidesApp>,
-    Segment(number): Segment,
-    asked: Asked,
+    PathParam(number): PathParam,
+    asked: RequestContext,
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;

@@ -1,7 +1,7 @@
 //! Passes: claim a skier's number, hide it, give it back. Served only if the accounts app is enabled.
 
 mod api;
-mod kept;
+mod export;
 mod page;
 #[cfg(test)]
 mod samples;

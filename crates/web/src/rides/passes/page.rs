@@ -11,13 +11,13 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use crate::{
-    body::Whole,
+    body::FullBody,
     edge::limits,
     error::{HttpResult, Problem},
-    pages::{self, errors::FormErrors, go_to},
-    request::{self, Asked, Segment},
+    pages::{self, errors::FormErrors, redirect_to},
+    request::{self, PathParam, RequestContext},
     rides::app::RidesApp,
-    session::{self, Person},
+    session::{self, PageCaller},
 };
 
 #[derive(Template)]
@@ -40,7 +40,7 @@ pub(super) struct ClaimForm {
 /// A change of a pass.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum PassAction {
     Hide,
     Show,
     Release,
@@ -49,23 +49,23 @@ enum Action {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ActionForm {
-    action: Action,
+    action: PassAction,
 }
 
 /// Returns the signed-in account, if any.
-async fn me(app: &RidesApp, asked: &Asked) -> Result<Option<Box<SignedIn>>, Problem> {
-    Ok(match session::person(&app.site, asked).await? {
-        Some(Person::Account(me)) => Some(me),
-        Some(Person::Key(_)) | None => None,
+async fn me(app: &RidesApp, asked: &RequestContext) -> Result<Option<Box<SignedIn>>, Problem> {
+    Ok(match session::page_caller(&app.site, asked).await? {
+        Some(PageCaller::Account(me)) => Some(me),
+        Some(PageCaller::Key(_)) | None => None,
     })
 }
 
 fn sign_in_first() -> HttpResult {
-    go_to("/login?next=/rides/passes")
+    redirect_to("/login?next=/rides/passes")
 }
 
 /// `GET /rides/passes`.
-pub(super) async fn show(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
+pub(super) async fn show(State(app): State<RidesApp>, asked: RequestContext) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     page(&app, &me, &ClaimForm::default(), &FormErrors::default()).await
 }
@@ -73,13 +73,13 @@ pub(super) async fn show(State(app): State<RidesApp>, asked: Asked) -> HttpResul
 /// `POST /rides/passes`.
 pub(super) async fn claim(
     State(app): State<RidesApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
+    limits::take(app.site.credential_limit.as_ref(), asked.client)?;
     let form: ClaimForm = request::form(&body)?;
-    let Err(error) = claimed(&app, &me, &form).await else { return go_to("/rides/passes") };
+    let Err(error) = claimed(&app, &me, &form).await else { return redirect_to("/rides/passes") };
     let errors = FormErrors::of_refusal(error, "skierID")?;
     page(&app, &me, &form, &errors.beside_field(StatusCode::FORBIDDEN, "code")).await
 }
@@ -93,21 +93,21 @@ async fn claimed(app: &RidesApp, me: &SignedIn, form: &ClaimForm) -> Result<(), 
 /// `POST /rides/passes/{skierID}`.
 pub(super) async fn change(
     State(app): State<RidesApp>,
-    Segment(number): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    PathParam(number): PathParam,
+    asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     let (skier, account) = (app.skier(&number)?, me.account.id);
     let ActionForm { action } = request::form(&body)?;
     let done = match action {
-        Action::Hide => app.rides.passes().hide(skier, account, true).await.map(drop),
-        Action::Show => app.rides.passes().hide(skier, account, false).await.map(drop),
-        Action::Release => app.rides.passes().release(skier, account).await,
+        PassAction::Hide => app.rides.passes().hide(skier, account, true).await.map(drop),
+        PassAction::Show => app.rides.passes().hide(skier, account, false).await.map(drop),
+        PassAction::Release => app.rides.passes().release(skier, account).await,
     };
     match done {
         // A second click on the same button, or another account has claimed the pass: show the current state.
-        Ok(()) | Err(Error::NotFound(_)) => go_to("/rides/passes"),
+        Ok(()) | Err(Error::NotFound(_)) => redirect_to("/rides/passes"),
         Err(error) => Err(error.into()),
     }
 }

@@ -7,12 +7,12 @@ use lodge_domain::{
 
 use super::page::{ClaimForm, PassesPage};
 use crate::pages::{
-    check::{self, EVIL},
+    check::{self, HOSTILE_INPUT},
     errors::FormErrors,
 };
 
 fn rendered(passes: &[Pass], errors: &FormErrors) -> String {
-    let form = ClaimForm { skier: EVIL.to_owned(), code: "CA4FT-PA5XM".to_owned() };
+    let form = ClaimForm { skier: HOSTILE_INPUT.to_owned(), code: "CA4FT-PA5XM".to_owned() };
     let html = check::rendered(&PassesPage { passes, form: &form, errors });
     assert!(!html.contains("PA5XM"), "a code is shown: {html}");
     html
@@ -27,7 +27,7 @@ fn passes_are_listed_and_claimed() {
         claimed_at: "2026-01-31T12:00:00Z".parse().unwrap(),
     };
     let passes: Vec<_> = (0..PASSES_MAX).map(pass).collect();
-    let html = rendered(&passes, &FormErrors::about("code", EVIL));
+    let html = rendered(&passes, &FormErrors::about("code", HOSTILE_INPUT));
     assert!(html.contains("value=\"show\"") && html.contains("value=\"hide\""));
     assert!(html.contains("id=\"code-error\""));
     for (before, _) in html.match_indices("value=\"release\"") {

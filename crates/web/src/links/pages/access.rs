@@ -1,0 +1,91 @@
+//! Access to the pages that manage a link: by its manage key in a cookie, or by the signed-in owner.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::header;
+use lodge_domain::{
+    Error,
+    links::{Caller, Link, Short},
+};
+
+use crate::{
+    cookies::{self, Cookie},
+    error::Problem,
+    links::{app::LinksApp, dto},
+    pages::words,
+    request::RequestContext,
+    session,
+};
+
+/// The cookie with a link's manage key; its path limits it to that link's pages.
+const MANAGE_COOKIE: &str = "lodge_manage";
+
+/// The lifetime of the manage cookie, in seconds.
+const MANAGE_COOKIE_MAX_AGE_S: i64 = 90 * 24 * 60 * 60;
+
+/// A short URL as pages show it.
+pub(super) struct ShortUrl {
+    /// With the scheme.
+    pub(super) whole: String,
+    /// Without the scheme.
+    pub(super) bare: String,
+    /// The path of the link's management pages.
+    pub(super) home: String,
+}
+
+impl ShortUrl {
+    pub(super) fn of(base_url: &str, short: &Short) -> Self {
+        let whole = dto::short_url(base_url, short);
+        Self { bare: words::bare_url(&whole).to_owned(), home: format!("/links/{short}"), whole }
+    }
+}
+
+/// Returns the caller that creates a link: the signed-in owner or anonymous.
+pub(super) async fn creator(app: &LinksApp, asked: &RequestContext) -> Result<Caller, Error> {
+    let person = session::page_caller(&app.site, asked).await?;
+    Ok(person.map_or(Caller::Anonymous, |person| Caller::Owner(person.owner())))
+}
+
+/// Returns the link and the caller that may manage it: the holder of the manage key in the cookie, or the signed-in
+/// owner. `None` if neither may.
+pub(super) async fn managed(
+    app: &LinksApp,
+    asked: &RequestContext,
+    short: &Short,
+) -> Result<Option<(Arc<Link>, Caller)>, Error> {
+    let kept =
+        cookies::read(&asked.headers, MANAGE_COOKIE).map(|key| Caller::ManageKey(key.to_owned()));
+    for caller in kept.into_iter().chain([creator(app, asked).await?]) {
+        match app.links.managed(short, &caller).await {
+            Ok(link) => return Ok(Some((link, caller))),
+            Err(Error::Unauthenticated(_) | Error::Forbidden(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Stores a link's manage key in the browser.
+pub(super) fn set_manage_key_cookie(
+    asked: &RequestContext,
+    short: &Short,
+    key: &str,
+    response: &mut Response,
+) -> Result<(), Problem> {
+    set_manage_cookie(asked, short, key, MANAGE_COOKIE_MAX_AGE_S, response)
+}
+
+pub(super) fn set_manage_cookie(
+    asked: &RequestContext,
+    short: &Short,
+    value: &str,
+    max_age_seconds: i64,
+    response: &mut Response,
+) -> Result<(), Problem> {
+    let path = format!("/links/{short}");
+    let cookie =
+        Cookie { name: MANAGE_COOKIE, value, path: &path, same_site: "Strict", max_age_seconds };
+    response.headers_mut().append(header::SET_COOKIE, cookie.header(asked.over_tls())?);
+    Ok(())
+}

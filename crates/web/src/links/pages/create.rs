@@ -1,0 +1,124 @@
+//! The page that creates a link.
+
+use askama::Template;
+use axum::extract::{Query, State, rejection::QueryRejection};
+use http::{StatusCode, header::SET_COOKIE};
+use lodge_domain::links::{Caller, Link, Mode};
+use serde::Deserialize;
+
+use super::{
+    access::{creator, set_manage_key_cookie},
+    form::LinkForm,
+};
+use crate::{
+    body::FullBody,
+    error::HttpResult,
+    links::app::LinksApp,
+    pages::{self, errors::FormErrors, forms, redirect_to, words},
+    request::{self, RequestContext},
+    session,
+};
+
+#[derive(Template)]
+#[template(path = "links/make.html")]
+pub(super) struct CreatePage<'a> {
+    pub(super) form: &'a LinkForm,
+    pub(super) errors: &'a FormErrors,
+    /// The public URL up to the short, without a scheme.
+    pub(super) prefix: &'a str,
+    /// Whether the visitor must sign in first.
+    pub(super) needs_key: bool,
+    /// Whether links have owners (`links.mode = "claim"`).
+    pub(super) is_owned: bool,
+}
+
+/// Values to fill in at first.
+#[derive(Default, Deserialize)]
+pub(super) struct Prefilled {
+    #[serde(default)]
+    target: String,
+}
+
+/// `GET /` and `GET /new`.
+pub(super) async fn form(
+    State(app): State<LinksApp>,
+    asked: RequestContext,
+    prefilled: Result<Query<Prefilled>, QueryRejection>,
+) -> HttpResult {
+    let target = prefilled.map_or_else(|_| String::new(), |Query(prefilled)| prefilled.target);
+    let form = LinkForm::empty(&*app.site.random, target);
+    page(&app, &asked, &form, &FormErrors::default()).await
+}
+
+/// `POST /links`.
+pub(super) async fn create(
+    State(app): State<LinksApp>,
+    asked: RequestContext,
+    FullBody(body): FullBody,
+) -> HttpResult {
+    let form: LinkForm = request::form(&body)?;
+    let new = match form.to_new() {
+        Ok(new) => new,
+        Err(errors) => return form_again(&app, &asked, form, &errors).await,
+    };
+    let idempotency = forms::idempotency_key(&form.form, "/links", &body, asked.at)?;
+    let caller = creator(&app, &asked).await?;
+    if caller == Caller::Anonymous && session::account_session(&asked).is_some() {
+        return signed_out(&app, &asked, form).await;
+    }
+    let made = match app.admit_creations(asked.client, &caller, 1, idempotency.as_ref()).await {
+        Ok(()) => app.links.create(new, &caller, &asked.here(), idempotency).await,
+        Err(error) => Err(error),
+    };
+    match made.and_then(|done| done.outcome) {
+        Ok(link) => created(&app, &asked, &link),
+        Err(error) => {
+            form_again(&app, &asked, form, &FormErrors::of_refusal(error, "short")?).await
+        }
+    }
+}
+
+/// An expired session does not create an anonymous link without the visitor's consent.
+async fn signed_out(app: &LinksApp, asked: &RequestContext, form: LinkForm) -> HttpResult {
+    let whole = "You are signed out. Sign in to create a link that you own, or submit again to create one \
+                 without an account.";
+    let errors = FormErrors::refusal(StatusCode::UNAUTHORIZED, whole);
+    let mut response = form_again(app, asked, form, &errors).await?;
+    response.headers_mut().append(SET_COOKIE, session::end(asked)?);
+    Ok(response)
+}
+
+/// Redirects to the page that manages the link; without a manage key, as where links have no owners, to its preview.
+fn created(app: &LinksApp, asked: &RequestContext, link: &Link) -> HttpResult {
+    let Some(key) = app.links.manage_key(link) else {
+        return redirect_to(&format!("/{}+", link.short));
+    };
+    let mut response = redirect_to(&format!("/links/{}", link.short))?;
+    set_manage_key_cookie(asked, &link.short, &key, &mut response)?;
+    Ok(response)
+}
+
+/// Renders the form again with the submitted values and their errors.
+async fn form_again(
+    app: &LinksApp,
+    asked: &RequestContext,
+    form: LinkForm,
+    errors: &FormErrors,
+) -> HttpResult {
+    let form = LinkForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
+    page(app, asked, &form, errors).await
+}
+
+async fn page(
+    app: &LinksApp,
+    asked: &RequestContext,
+    form: &LinkForm,
+    errors: &FormErrors,
+) -> HttpResult {
+    let prefix = format!("{}/", words::bare_url(&asked.base_url));
+    let needs_key = !app.links.settings().anonymous_creation
+        && session::page_caller(&app.site, asked).await?.is_none();
+    let is_owned = app.links.settings().mode == Mode::Claim;
+    let page = CreatePage { form, errors, prefix: &prefix, needs_key, is_owned };
+    pages::form_page(&app.site, errors, &page)
+}
