@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod cluster;
+mod docs;
 mod faults;
 mod fuzz;
 mod http;

@@ -5,7 +5,7 @@ use clap::Args;
 use lodge_testbed::{Cluster, is_nightly};
 
 use crate::{
-    check, cluster, faults, imports, process,
+    check, cluster, docs, faults, imports, process,
     system::{self, FOR_CLUSTERS, FOR_TESTS},
 };
 
@@ -17,7 +17,7 @@ pub(crate) struct Options {
     only: Vec<String>,
 }
 
-/// Format, lengths of files, Clippy, rustdoc.
+/// Format, lengths of files, words, links of docs, imports, Clippy, rustdoc.
 const LINTS: &str = "lints";
 /// Tests on one machine.
 const ALONE: &str = "alone";
@@ -56,6 +56,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn lints() -> Result<()> {
     check::file_lengths()?;
+    check::words()?;
+    docs::run()?;
     imports::run()?;
     process::run("cargo", &["fmt", "--all", "--check"], &[])?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
