@@ -8,9 +8,8 @@ use askama::Template;
 use axum::{
     Json,
     extract::{FromRef, State},
-    response::{Html, IntoResponse, Response},
+    response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use http::{Method, StatusCode};
 use lodge_domain::Error;
 use moka::sync::Cache;
@@ -26,7 +25,7 @@ use self::outline::{Group, groups, keys, keys_used, prose};
 use crate::{
     context::SiteContext,
     error::HttpResult,
-    pages::{self, Navigation},
+    pages::{self, Navigation, Page},
     request::RequestContext,
     routes::{Routes, operations},
 };
@@ -45,8 +44,8 @@ pub(crate) struct ApiDocs {
     site: Arc<SiteContext>,
     /// The document without `servers`, which depend on the request.
     document: Arc<OpenApi>,
-    /// The rendered page by base URL. A page never changes, so each is rendered once.
-    pages: Cache<String, Bytes>,
+    /// The rendered page by base URL. A page never changes but for its header, so each is rendered once.
+    pages: Cache<String, Page>,
 }
 
 /// Base URLs whose page is cached.
@@ -134,14 +133,14 @@ async fn openapi(State(docs): State<ApiDocs>, asked: RequestContext) -> Response
 #[template(path = "api_docs.html")]
 struct DocsPage<'a> {
     base_url: &'a str,
-    apps: Navigation,
+    apps: &'a Navigation,
     /// The descriptions of the keys that the document uses.
     keys: Vec<String>,
     groups: Vec<Group>,
 }
 
 impl<'a> DocsPage<'a> {
-    fn of(document: &Value, apps: Navigation, base_url: &'a str) -> Self {
+    fn of(document: &Value, apps: &'a Navigation, base_url: &'a str) -> Self {
         Self { base_url, apps, keys: keys(document), groups: groups(document, base_url) }
     }
 }
@@ -149,14 +148,14 @@ impl<'a> DocsPage<'a> {
 /// `GET /api/docs`.
 async fn docs(State(docs): State<ApiDocs>, asked: RequestContext) -> HttpResult {
     let base_url = asked.base_url;
-    if let Some(html) = docs.pages.get(&base_url) {
-        return Ok(Html(html).into_response());
+    if let Some(page) = docs.pages.get(&base_url) {
+        return Ok(page.into_response());
     }
     let document = serde_json::to_value(&*docs.document).map_err(Error::internal)?;
-    let page = DocsPage::of(&document, docs.site.navigation, &base_url);
-    let html = Bytes::from(pages::rendered(&page, docs.site.navigation)?);
-    docs.pages.insert(base_url, html.clone());
-    Ok(Html(html).into_response())
+    let page = DocsPage::of(&document, &docs.site.navigation, &base_url);
+    let page = Page::new(&pages::rendered(&page, &docs.site.navigation)?);
+    docs.pages.insert(base_url, page.clone());
+    Ok(page.into_response())
 }
 
 #[cfg(test)]
@@ -169,8 +168,8 @@ mod tests {
     #[test]
     fn the_page_lists_every_operation() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
-        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
-        let html = pages::rendered(&page, check::EVERYTHING).unwrap();
+        let page = DocsPage::of(&document, &check::EVERYTHING, "https://go.example");
+        let html = pages::rendered(&page, &check::EVERYTHING).unwrap();
         check::sound_within(&html, 190_000);
         let paths = document["paths"].as_object().unwrap();
         let operations: usize =
@@ -198,26 +197,26 @@ mod tests {
 
     #[test]
     fn the_introduction_covers_only_the_enabled_apps() {
-        let rides = Navigation([None, None, Some(crate::rides::MENU), None]);
-        let of = |documents: Vec<OpenApi>, apps| {
+        let rides = Navigation(vec![crate::rides::MENU]);
+        let of = |documents: Vec<OpenApi>, apps: &Navigation| {
             let document = serde_json::to_value(whole(documents)).unwrap();
             let page = DocsPage::of(&document, apps, "https://go.example");
             let html = pages::rendered(&page, apps).unwrap();
             html.split_once("</dl>").unwrap().0.to_owned()
         };
-        let alone = of(vec![crate::rides::routes().document()], rides);
+        let alone = of(vec![crate::rides::routes().document()], &rides);
         for word in ["<code>lodge_gate_…</code>", "<code>message</code>", "keys of rides"] {
             assert!(alone.contains(word), "no {word} in {alone}");
         }
         for word in ["manage_", "session_", "admin key", "problem+json", "short", "bulk"] {
             assert!(!alone.contains(word), "{word} in {alone}");
         }
-        let links = Navigation([Some(crate::links::MENU), None, None, None]);
-        let links = of(vec![crate::links::routes().document()], links);
+        let links = Navigation(vec![crate::links::MENU]);
+        let links = of(vec![crate::links::routes().document()], &links);
         for word in ["gate", "ride"] {
             assert!(!links.contains(word), "{word} in {links}");
         }
-        let all = of(crate::site::documents().into(), check::EVERYTHING);
+        let all = of(crate::site::documents().into(), &check::EVERYTHING);
         for word in
             ["lodge_gate_…", "manage_…", "session_…", "problem+json", "message", "keys of rides"]
         {
@@ -228,8 +227,8 @@ mod tests {
     #[test]
     fn the_page_shows_parameters_bodies_and_responses() {
         let document = serde_json::to_value(whole([crate::rides::routes().document()])).unwrap();
-        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
-        let html = pages::rendered(&page, check::EVERYTHING).unwrap();
+        let page = DocsPage::of(&document, &check::EVERYTHING, "https://go.example");
+        let html = pages::rendered(&page, &check::EVERYTHING).unwrap();
         for part in [
             "or a range of days; such as <code>1-10</code>",
             "to group by: <code>season</code>, <code>resort</code>, <code>day</code>, <code>hour</code>",

@@ -26,7 +26,7 @@ pub(crate) struct SiteContext {
     pub(crate) public_url: Option<String>,
     /// The time from the head of a request to the head of its response.
     pub(crate) request_timeout: Duration,
-    /// The menus of the enabled apps.
+    /// The enabled apps and their menus.
     pub(crate) navigation: Navigation,
     /// Limits the passwords and keys that one address may try; `None` is no limit.
     pub(crate) credential_limit: Option<AddressLimit>,

@@ -30,7 +30,7 @@ use crate::{
     },
     error::Problem,
     links,
-    pages::{Navigation, Subject},
+    pages::{Navigation, Subject, Visit},
     pictures::Uploads,
     rides,
     site::{self, Apps, Site},
@@ -116,8 +116,7 @@ impl HttpService {
         if self.0.has_rides && rides::owns(path) {
             ProblemFormat::Message
         } else if !path.starts_with("/api/") && wants_page(headers) {
-            let navigation = self.0.site.navigation;
-            ProblemFormat::Page(navigation, subject(path, navigation))
+            ProblemFormat::Page(subject(path, &self.0.site.navigation))
         } else {
             ProblemFormat::Details
         }
@@ -130,15 +129,17 @@ impl HttpService {
         let method = request.method().clone();
         let path = request.uri().path().to_owned();
         let form = self.form(&path, request.headers());
+        let visit = Visit::of(&self.0.site, Peer(peer), &request);
 
         let mut response = match cross_site::check(&method, request.uri(), request.headers()) {
             Ok(()) => self.within_time(peer, client, &id, request).await,
             Err(error) => Problem::from(error).into_response(),
         };
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-            response = form::render(&problem, response, form, &id);
+            response = form::render(&problem, response, form, &self.0.site.navigation, &id);
             log_problem(&problem, &method, &path, &id);
         }
+        visit.complete(&self.0.site, &mut response).await;
         headers::add(&mut response, self.0.over_tls);
         response.headers_mut().insert(request_id::HEADER, id.header_value());
         let route = response
@@ -202,7 +203,7 @@ impl ConnectionHandler for HttpService {
 }
 
 /// The app that an error page at this path belongs to.
-fn subject(path: &str, navigation: Navigation) -> Subject {
+fn subject(path: &str, navigation: &Navigation) -> Subject {
     let is_start_of_board = path == "/" && navigation.is_board_alone();
     if is_start_of_board || navigation.has("board") && board::owns(path) {
         Subject::Board
@@ -253,9 +254,9 @@ mod tests {
             ("/", Subject::Links),
             ("/rides/nothing", Subject::Other),
         ] {
-            assert_eq!(subject(path, check::EVERYTHING), expected, "{path}");
+            assert_eq!(subject(path, &check::EVERYTHING), expected, "{path}");
         }
-        let alone = Navigation([None, Some(board::MENU), None, Some(accounts::MENU)]);
-        assert_eq!(subject("/", alone), Subject::Board);
+        let alone = Navigation(vec![board::MENU, accounts::MENU]);
+        assert_eq!(subject("/", &alone), Subject::Board);
     }
 }

@@ -6,19 +6,21 @@ pub(crate) mod chart;
 pub(crate) mod check;
 pub(crate) mod errors;
 pub(crate) mod forms;
+mod header;
 mod navigation;
 mod problem;
 pub(crate) mod words;
 
 use askama::Template;
-use axum::response::{Html, IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
-use lodge_domain::Error;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header::LOCATION};
+use lodge_domain::{Error, Result};
 
 use self::errors::FormErrors;
 pub(crate) use self::{
     assets::url as asset_url,
-    navigation::{Menu, Navigation, rendered},
+    header::{Page, Visit},
+    navigation::{Menu, Navigation},
     problem::{Subject, problem},
 };
 use crate::{
@@ -26,10 +28,15 @@ use crate::{
     error::{self, HttpResult},
 };
 
+/// Renders the template of a page, without its header.
+pub(crate) fn rendered(template: &impl Template, navigation: &Navigation) -> Result<String> {
+    template.render_with_values(navigation).map_err(Error::internal)
+}
+
 /// Renders a template with a status.
 pub(crate) fn page(site: &SiteContext, status: StatusCode, template: &impl Template) -> HttpResult {
-    let html = rendered(template, site.navigation)?;
-    Ok((status, Html(html)).into_response())
+    let html = rendered(template, &site.navigation)?;
+    Ok((status, Page::new(&html)).into_response())
 }
 
 /// Renders the page of a form, with the status of its errors, if any.
@@ -48,6 +55,6 @@ pub(crate) fn redirect_to(path: &str) -> HttpResult {
     let location = HeaderValue::try_from(path).map_err(Error::internal)?;
     let mut response = Response::default();
     *response.status_mut() = StatusCode::SEE_OTHER;
-    response.headers_mut().insert(header::LOCATION, location);
+    response.headers_mut().insert(LOCATION, location);
     Ok(response)
 }

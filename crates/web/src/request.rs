@@ -41,7 +41,7 @@ pub(crate) struct RequestContext {
 }
 
 impl RequestContext {
-    /// Whether the client uses TLS, according to `public_url` or a trusted proxy.
+    /// Whether the client uses TLS; see [`is_over_tls`].
     pub(crate) fn over_tls(&self) -> bool {
         self.base_url.starts_with("https://")
     }
@@ -157,11 +157,7 @@ where
             return Err(Error::internal("a request without a client").into());
         };
         let base_url = site.public_url.clone().unwrap_or_else(|| {
-            let scheme = parts
-                .headers
-                .get("x-forwarded-proto")
-                .filter(|proto| peer.is_trusted() && proto.as_bytes() == b"https")
-                .map_or("http", |_| "https");
+            let scheme = if is_over_tls(&site, *peer, &parts.headers) { "https" } else { "http" };
             format!(
                 "{scheme}://{}",
                 host.as_deref().filter(|host| is_host(host)).unwrap_or("localhost")
@@ -177,6 +173,15 @@ where
             secret: site.secret.clone(),
         })
     }
+}
+
+/// Whether the client uses TLS, according to `public_url` or a trusted proxy.
+pub(crate) fn is_over_tls(site: &SiteContext, peer: Peer, headers: &HeaderMap) -> bool {
+    let Some(url) = &site.public_url else {
+        let proto = headers.get("x-forwarded-proto");
+        return peer.is_trusted() && proto.is_some_and(|proto| proto.as_bytes() == b"https");
+    };
+    url.starts_with("https://")
 }
 
 fn names_loopback(authority: &Authority) -> bool {

@@ -2,10 +2,11 @@
 
 mod key;
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue, header};
+use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
-    accounts::{FreshSession, SessionDigest, SignedIn},
+    accounts::{FreshSession, Role, SessionDigest, SignedIn},
     keys::{ApiKey, KeyId},
     links::Owner,
 };
@@ -38,6 +39,19 @@ impl PageCaller {
             Self::Account(me) => me.account.nickname.as_str(),
         }
     }
+
+    /// Returns the path of the caller's own page.
+    pub(crate) fn home(&self) -> &'static str {
+        match self {
+            Self::Key(_) => "/links",
+            Self::Account(_) => "/account",
+        }
+    }
+
+    /// Whether the caller is an administrator.
+    pub(crate) fn is_admin(&self) -> bool {
+        matches!(self, Self::Account(me) if me.account.role == Role::Admin)
+    }
 }
 
 /// Returns the signed-in caller; `None` without a valid session.
@@ -45,18 +59,43 @@ pub(crate) async fn page_caller(
     site: &SiteContext,
     asked: &RequestContext,
 ) -> Result<Option<PageCaller>> {
-    if let Some(session) = account_session(asked) {
+    match cookie(&asked.headers, asked.over_tls()) {
+        Some(session) => caller_of(site, session, asked.at).await,
+        None => Ok(None),
+    }
+}
+
+/// The same for the value of a session cookie.
+pub(crate) async fn caller_of(
+    site: &SiteContext,
+    value: &str,
+    at: Timestamp,
+) -> Result<Option<PageCaller>> {
+    if let Some(session) = SessionDigest::of_token(value) {
         let me = account(site, session).await?;
         return Ok(me.map(Box::new).map(PageCaller::Account));
     }
-    let Some(note) = COOKIE.read(&asked.headers, asked.over_tls()) else { return Ok(None) };
-    let owner = key::owner(&site.keys, &site.secret, note, asked.at).await?;
+    let owner = key::owner(&site.keys, &site.secret, value, at).await?;
     Ok(owner.map(PageCaller::Key))
+}
+
+/// Returns the value of the session cookie.
+pub(crate) fn cookie(headers: &HeaderMap, over_tls: bool) -> Option<&str> {
+    COOKIE.read(headers, over_tls)
+}
+
+/// Whether a response sets or deletes the session cookie.
+pub(crate) fn is_set(headers: &HeaderMap) -> bool {
+    let is_ours = |set: &HeaderValue| {
+        let starts = |name: &str| set.as_bytes().starts_with(name.as_bytes());
+        starts(COOKIE.0) || starts(COOKIE.1)
+    };
+    headers.get_all(header::SET_COOKIE).iter().any(is_ours)
 }
 
 /// Returns the account session in the cookie, without checking that it is still valid.
 pub(crate) fn account_session(asked: &RequestContext) -> Option<SessionDigest> {
-    COOKIE.read(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
+    cookie(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
 }
 
 /// Returns the account of a session; `None` if the session is no longer valid.
@@ -95,8 +134,6 @@ pub(crate) fn end(asked: &RequestContext) -> Result<HeaderValue> {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, header};
-
     use super::*;
 
     #[test]

@@ -71,12 +71,14 @@ impl Site {
     pub(crate) fn composed(self, apps: Apps) -> (Arc<SiteContext>, Arc<Uploads>, Routes) {
         let settings = self.settings;
         let has_accounts = self.accounts.is_some();
-        let navigation = Navigation([
-            apps.links.as_ref().map(|_| links::MENU),
-            apps.board.as_ref().filter(|_| has_accounts).map(|_| board::MENU),
-            apps.rides.as_ref().map(|_| rides::MENU),
-            has_accounts.then_some(accounts::MENU),
-        ]);
+        let menus = [
+            (apps.links.is_some(), links::MENU),
+            (apps.board.is_some() && has_accounts, board::MENU),
+            (apps.rides.is_some(), rides::MENU),
+            (has_accounts, accounts::MENU),
+        ];
+        let enabled = menus.into_iter().filter(|(is_on, _)| *is_on).map(|(_, menu)| menu);
+        let navigation = Navigation(enabled.collect());
         let uploads = Arc::new(Uploads::new(&settings));
         let site = Arc::new(SiteContext {
             keys: self.keys,
@@ -106,7 +108,7 @@ impl Apps {
     ) -> Routes {
         let mut routes = assets::routes();
         let has = |app| site.navigation.has(app);
-        if has("links") || has("accounts") {
+        if site.navigation.has_sign_in() {
             routes = routes.merge(sign_in::routes().with(Arc::clone(site)));
         }
         if let Some(links) = self.links {

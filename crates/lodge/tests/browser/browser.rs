@@ -197,7 +197,8 @@ impl Browser {
         self.one(&format!("#{field}")).await.prop("value").await.unwrap().unwrap_or_default()
     }
 
-    /// Clicks the button, link or summary whose text starts with `text`.
+    /// Clicks the button, link or summary with this text, else the first whose text starts with it; one in the main
+    /// part of the page before one in its header.
     pub(crate) async fn press(&self, text: &str) {
         self.eventually(text, async || {
             let clicked = self.button(text).await.click().await;
@@ -243,9 +244,7 @@ impl Browser {
     }
 
     async fn button(&self, text: &str) -> Element {
-        let path = format!(
-            "//*[self::a or self::button or self::summary][starts-with(normalize-space(), '{text}')]"
-        );
+        let path = path_of_button(text);
         let found = self.client.wait().at_most(DEADLINE).for_element(Locator::XPath(&path)).await;
         match found {
             Ok(element) => element,
@@ -295,10 +294,23 @@ impl Browser {
         self.command("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    /// Sets the viewport size of a desktop computer.
+    /// Sets the viewport size of a wide desktop computer.
     pub(crate) async fn set_desktop_size(&self) {
         let size = json!({"width": 1600, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Sets the viewport size of the window, 1280 pixels wide.
+    pub(crate) async fn set_window_size(&self) {
+        self.command("Emulation.clearDeviceMetricsOverride", json!({})).await;
+    }
+
+    /// Prefers the color scheme `light` or `dark`, without transitions between them.
+    pub(crate) async fn set_color_scheme(&self, scheme: &str) {
+        let scheme = json!({"name": "prefers-color-scheme", "value": scheme});
+        let motion = json!({"name": "prefers-reduced-motion", "value": "reduce"});
+        let features = json!({"features": [scheme, motion]});
+        self.command("Emulation.setEmulatedMedia", features).await;
     }
 
     /// Disables the HTTP cache.
@@ -356,4 +368,19 @@ impl Browser {
         // A session that does not close is killed.
         let _ = self.client.close().await;
     }
+}
+
+/// Returns the `XPath` of the button, link or summary that [`Browser::press`] clicks.
+fn path_of_button(text: &str) -> String {
+    let named = |within: &str, test: &str| {
+        format!("{within}//*[self::a or self::button or self::summary][{test}]")
+    };
+    let exact = format!("normalize-space()='{text}'");
+    let start = format!("starts-with(normalize-space(), '{text}')");
+    let (exact_main, exact) = (named("//main", &exact), named("", &exact));
+    let (start_main, start) = (named("//main", &start), named("", &start));
+    format!(
+        "{exact_main} | {exact}[not({exact_main})] | {start_main}[not({exact})] \
+         | {start}[not({exact})][not({start_main})]"
+    )
 }

@@ -16,6 +16,7 @@ mod provider;
 #[expect(dead_code, reason = "these tests only start and observe servers")]
 mod server;
 
+mod axe;
 mod browser;
 mod driver;
 mod engine;

@@ -1,14 +1,19 @@
 //! Requirements for every page.
 
+use std::cmp::Reverse;
+
 use fantoccini::key::Key;
+use http::Method;
+use lodge_web::HttpService;
 use serde_json::{Value, json};
 
 use crate::{
-    browser::Browser, engine::Scripts, log::Request, scene::Scene, tour, with_scripts_and_without,
+    axe, browser::Browser, engine::Scripts, log::Request, scene::Scene, tour,
+    with_scripts_and_without,
 };
 
 with_scripts_and_without!(
-    every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites,
+    every_page_is_accessible_fits_a_phone_is_small_and_loads_nothing_from_other_sites,
     forms_are_filled_in_and_sent_by_keyboard_alone,
 );
 
@@ -21,20 +26,98 @@ const DOCS_BYTES_MAX: u64 = 190_000;
 /// The maximum number of Tab presses to reach an element.
 const TABS_MAX: usize = 60;
 
-async fn every_page_fits_a_phone_is_small_and_loads_nothing_from_other_sites(scripts: Scripts) {
+/// Starts of the GET routes that are no pages.
+const NO_PAGES: [&str; 14] = [
+    "/-/pictures/",
+    "/account/export",
+    "/api/",
+    "/assets/",
+    "/board/-/pictures/",
+    "/board/-/unread",
+    "/board/{channel}/live",
+    "/board/{channel}/since",
+    "/favicon.ico",
+    "/login/by/",
+    "/resorts",
+    "/robots.txt",
+    "/skiers/",
+    // A page that only a sign-in provider leads to; see `providers.rs`.
+    "/signup/name",
+];
+
+async fn every_page_is_accessible_fits_a_phone_is_small_and_loads_nothing_from_other_sites(
+    scripts: Scripts,
+) {
     let scene = Scene::begin_on(tour::installation(), scripts).await;
     let browser = &scene.browser;
     browser.set_phone_size().await;
     browser.without_cache().await;
-    let (mut wrong, mut pages) = (Vec::new(), 0);
+    let (mut wrong, mut pages) = (Vec::new(), Vec::new());
     tour::every_page(&scene, async |name: &str| {
         browser.wait_for_script("return document.readyState", "complete").await;
         let found = [looks(browser, scripts).await, loads(browser, scripts, &scene.origin).await];
-        wrong.extend(found.concat().into_iter().map(|what| format!("{name}: {what}")));
-        pages += 1;
+        let mut found = found.concat();
+        if scripts == Scripts::On {
+            found.extend(axe::violations(browser).await);
+        }
+        wrong.extend(found.into_iter().map(|what| format!("{name}: {what}")));
+        pages.push(browser.path().await);
     })
     .await;
-    assert!(wrong.is_empty(), "of {pages} pages: {wrong:#?}");
+    assert!(wrong.is_empty(), "of {} pages: {wrong:#?}", pages.len());
+    assert_eq!(left_out(&pages), [""; 0], "pages that are not in the tour");
+    scene.end().await;
+}
+
+/// Returns the routes of pages that none of these paths leads to.
+fn left_out(visited: &[String]) -> Vec<String> {
+    let is_page = |path: &String| !NO_PAGES.iter().any(|start| path.starts_with(start));
+    let routes = HttpService::routes().into_iter().filter(|(method, _)| method == Method::GET);
+    let mut pages: Vec<String> = routes.map(|(_, path)| path).filter(is_page).collect();
+    // Of two routes that match a path, the one with more literal segments is taken.
+    pages.sort_by_key(|route| Reverse(segments(route).filter(|part| !is_parameter(part)).count()));
+    let routes: Vec<_> =
+        visited.iter().map(|path| pages.iter().position(|route| leads_to(route, path))).collect();
+    let seen = |index| routes.contains(&Some(index));
+    pages.into_iter().enumerate().filter(|(index, _)| !seen(*index)).map(|(_, path)| path).collect()
+}
+
+fn leads_to(route: &str, path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    segments(route).count() == segments(path).count()
+        && segments(route).zip(segments(path)).all(|(part, is)| is_parameter(part) || part == is)
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').skip(1)
+}
+
+fn is_parameter(segment: &str) -> bool {
+    segment.starts_with('{')
+}
+
+#[tokio::test]
+async fn the_header_shows_who_is_signed_in_and_has_a_menu_on_a_phone() {
+    let scene = Scene::begin(Scripts::Off).await;
+    let browser = &scene.browser;
+    scene.open("/rides").await;
+    assert_eq!(browser.text(".top [aria-current=page]").await, "Rides");
+    assert!(!browser.is_shown(".menu").await, "the menu is in one line");
+    browser.press("Sign in").await;
+    browser.press("Create an account").await;
+    browser.sign_up("Ada").await;
+    assert_eq!(browser.text(".top .caller a").await, "ada");
+
+    browser.set_phone_size().await;
+    scene.open("/nothing-here").await;
+    assert!(!browser.is_shown(".top nav").await, "the menu is closed");
+    browser.press("Menu").await;
+    browser.press("Board").await;
+    assert_eq!(browser.text("h1").await, "#lobby");
+    assert_eq!(browser.text(".top .caller a").await, "ada", "the name is shown on a phone");
+    assert!(!browser.has(".top a[href^='/admin']").await, "she is no admin");
+    browser.press_and_wait("Sign out", "Long address,").await;
+    assert_eq!(browser.text(".top .caller a").await, "Sign in");
     scene.end().await;
 }
 
@@ -59,7 +142,7 @@ const LOOK: &str = "
     const tags = (elements) => elements.map((element) => element.outerHTML.slice(0, 120));
     const fields = all('input:not([type=hidden]), select, textarea');
     const named = (field) => [...field.labels].some((label) => label.textContent.trim());
-    const buttons = all('button[type=button]');
+    const buttons = all('button[type=button]:not([popovertarget])');
     const right = (element) => element.getBoundingClientRect().right;
     return {
         width: Math.max(root.scrollWidth, root.clientWidth, innerWidth),

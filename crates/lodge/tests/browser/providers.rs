@@ -1,8 +1,8 @@
 //! Sign-in with an identity provider, on its pages and on Lodge's.
 
 use crate::{
-    account::PASSWORD, browser::Browser, engine::Scripts, provider::OpenIdProvider, scene::Scene,
-    with_scripts_and_without,
+    account::PASSWORD, axe, browser::Browser, engine::Scripts, provider::OpenIdProvider,
+    scene::Scene, with_scripts_and_without,
 };
 
 with_scripts_and_without!(
@@ -27,6 +27,10 @@ async fn a_first_provider_sign_in_chooses_a_name_that_later_sign_ins_open(script
     consent(browser, "grace").await;
     browser.wait_for_text("Choose a username").await;
     assert_eq!(browser.value("username").await, "grace", "the provider's username is suggested");
+    if scripts == Scripts::On {
+        assert_eq!(axe::violations(browser).await, [""; 0]);
+        browser.set_window_size().await;
+    }
     browser.fill("username", "Amazing-Grace").await;
     browser.press("Create account").await;
     browser.one("#ways").await;

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::{
     account::PASSWORD,
+    board_tabs::ApiMember,
     scene::Scene,
     server::{Lodge, text},
 };
@@ -55,6 +56,8 @@ fn prepare(scene: &Scene, long: &str) -> String {
 
 async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
+    scene.open("/").await;
+    look("the start page").await;
     scene.open("/new").await;
     look("make a link").await;
     browser.press("More options").await;
@@ -64,6 +67,9 @@ async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
     look("make a link, wrong").await;
     scene.make("gg", long).await;
     look("just made").await;
+    scene.open("/links/gg/stats").await;
+    look("statistics without clicks").await;
+    scene.open("/links/gg").await;
     browser.fill("target", "ftp://x").await;
     browser.press_and_wait("Save", "There is a problem").await;
     look("manage, wrong").await;
@@ -140,6 +146,13 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.fill_in(&[("username", NAME), ("password", PASSWORD)]).await;
     browser.press_and_wait("Create account", "Welcome!").await;
     look("account, new").await;
+    scene.open("/links").await;
+    look("list, no links yet").await;
+    scene.open("/rides/passes").await;
+    look("passes").await;
+    browser.is_refused(&[("skierID", "x"), ("code", "x")], "Claim pass", "skierID").await;
+    look("passes, wrong").await;
+    scene.open("/account").await;
     browser.fill("nickname", &"W".repeat(30)).await;
     browser.press_and_wait("Save", "Saved.").await;
     look("account").await;
@@ -187,17 +200,24 @@ async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.press("Send").await;
     browser.one("#messages .said a").await;
     look("a channel").await;
+    let first = browser.attribute("#messages > [id]", "id").await;
+    scene.open(&format!("/board/lobby?before={}", first.trim_start_matches('m'))).await;
+    look("no older messages").await;
+    scene.open("/board").await;
     scene.open(&browser.attribute("#messages a[aria-label]", "href").await).await;
     browser.wait_for_text("Message by").await;
     look("a message").await;
     browser.is_refused(&[("body", " ")], "Save", "body").await;
     look("a message, wrong").await;
+    moderate(scene, look).await;
     for (path, name) in [
+        ("/board/lobby", "the lobby"),
         ("/board/lobby/search", "search in a channel"),
+        ("/board/lobby/search?q=nothing", "search in a channel, nothing found"),
         ("/board/lobby/search?q=b", "search in a channel, found"),
         ("/board/lobby/search?q=%21", "search in a channel, wrong"),
         ("/board/-/channels?channel=lobby", "channels"),
-        ("/board/-/reports", "reports"),
+        ("/board/-/reports", "no reports"),
         ("/board/-/bans", "bans"),
     ] {
         scene.open(path).await;
@@ -205,6 +225,29 @@ async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     }
     browser.is_refused(&[("username", "unknown")], "Ban", "username").await;
     look("bans, wrong").await;
+}
+
+/// Reports and hides a message of another member, and bans its author.
+async fn moderate(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    scene.open("/board/-/hidden").await;
+    look("no hidden messages").await;
+    scene.open("/board/-/bans").await;
+    look("no bans").await;
+    ApiMember::start(&scene.server, "eve").write("nonsense");
+    scene.open("/board").await;
+    scene.open(&browser.attribute("#messages [data-by=eve] a[aria-label]", "href").await).await;
+    look("a message of another member").await;
+    browser.fill("reason", &"x".repeat(200)).await;
+    browser.press_and_wait("Report", "Thank you.").await;
+    scene.open("/board/-/reports").await;
+    look("reports").await;
+    browser.press_and_wait("Hide message", "Done.").await;
+    scene.open("/board/-/hidden").await;
+    look("hidden messages").await;
+    scene.open("/board/-/bans").await;
+    browser.fill("username", "eve").await;
+    browser.press_and_wait("Ban", "Done.").await;
 }
 
 async fn rides(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Lodge, PASSWORD, Response, Server, between, text};
+use crate::{Lodge, PASSWORD, Response, Server, between, eventually_true, text};
 
 const SIGN_IN: &str = "username=Ada&password=a+lift+in+the+fog";
 
@@ -73,6 +73,31 @@ fn every_sign_in_creates_a_new_token_and_ends_the_previous_session() {
     let unknown = format!("session_{}", "A".repeat(43));
     let answer = server.on_page(&unknown, "POST", "/login").form(SIGN_IN).send();
     assert_ne!(set_cookie(&answer).1, unknown);
+}
+
+#[test]
+fn every_page_shows_who_is_signed_in() {
+    let (lodge, server) = Lodge::new().started();
+    let token = server.member("ada");
+    let header = |answer: Response| {
+        between(&answer.text(), "<header", "</header>").map(str::to_owned).unwrap_or_default()
+    };
+    for path in ["/", "/links", "/rides", "/board", "/api/docs", "/account", "/no/such/page"] {
+        let mine = header(server.on_page(&token, "GET", path).send());
+        assert!(mine.contains("<bdi>ada</bdi>") && mine.contains("Sign out"), "{path}: {mine}");
+        assert!(!mine.contains("Sign in") && !mine.contains("Admin"), "{path}: {mine}");
+    }
+    for path in ["/", "/rides", "/api/docs", "/no/such/page"] {
+        let theirs = header(server.ask("GET", path).browser().send());
+        assert!(theirs.contains("Sign in") && !theirs.contains("Sign out"), "{path}: {theirs}");
+    }
+    lodge.admin(&["user", "role", "ada", "admin"]);
+    eventually_true("an admin's header leads to the administration", || {
+        header(server.on_page(&token, "GET", "/rides").send()).contains(">Admin</a>")
+    });
+    let form = "confirm=ada&current=a+lift+in+the+fog";
+    let gone = header(server.on_page(&token, "POST", "/account/delete").form(form).expect(200));
+    assert!(gone.contains("Sign in") && !gone.contains("ada"), "{gone}");
 }
 
 #[test]

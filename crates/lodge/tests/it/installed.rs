@@ -3,8 +3,11 @@
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     time::Duration,
 };
+
+use crate::server::Process;
 
 /// How long an installation may take.
 pub(crate) const INSTALL_DEADLINE: Duration = Duration::from_mins(3);
@@ -28,4 +31,16 @@ pub(crate) fn installed(name: &str, lock_file: &str, install: impl FnOnce(&Path)
         fs::copy(wanted, kept).unwrap();
     }
     to
+}
+
+/// Installs the packages of a `package-lock.json`.
+pub(crate) fn npm_ci(folder: &Path) {
+    let npm = Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .spawn();
+    let mut npm = npm.map_or_else(|error| panic!("npm, which these tests need: {error}"), Process);
+    let status = npm.wait(INSTALL_DEADLINE);
+    assert!(status.success(), "npm ci: {status}");
 }

@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::{
     client::{Request, Response, between},
-    installed::{INSTALL_DEADLINE, installed},
+    installed::{installed, npm_ci},
     server::{DEADLINE, Lodge, Process, Server},
 };
 
@@ -150,18 +150,7 @@ fn inline(value: &Value) -> String {
 /// Returns the folder with the provider's program and its packages, at the versions of the lock file.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| installed("provider", "package-lock.json", install))
-}
-
-fn install(folder: &Path) {
-    let npm = Command::new("npm")
-        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .spawn();
-    let mut npm = npm.map_or_else(|error| panic!("npm, which these tests need: {error}"), Process);
-    let status = npm.wait(INSTALL_DEADLINE);
-    assert!(status.success(), "npm ci: {status}");
+    FOLDER.get_or_init(|| installed("provider", "package-lock.json", npm_ci))
 }
 
 /// A browser with cookies that follows the provider's redirects and forms.

@@ -96,6 +96,19 @@ fn the_web_tier_serves_accounts_without_their_database() {
 }
 
 #[test]
+fn pages_are_served_without_the_caller_while_accounts_are_unavailable() {
+    let (_tiers, accounts, web) = Tiers::new().start();
+    let token = web.member("ada");
+    web.create(&json!({ "target": "example.org", "short": "gg" }));
+    web.on_page(&token, "GET", "/gg+").expect(200).says("<bdi>ada</bdi>");
+    accounts.kill();
+    eventually_true("the caller is unknown", || {
+        let page = web.on_page(&token, "GET", "/gg+").expect(200).text();
+        !page.contains("ada</bdi>") && !page.contains("Sign in")
+    });
+}
+
+#[test]
 fn a_killed_accounts_process_loses_no_account_and_answers_503_meanwhile() {
     let (tiers, accounts, web) = Tiers::new().start();
     let mut acknowledged = Vec::new();

@@ -11,8 +11,8 @@ mod providers;
 pub(crate) use self::{app::AccountsApp, pages::start, picture::may_come as may_bring_picture};
 use crate::{pages::Menu, routes::Routes};
 
-/// The menu entries of accounts.
-pub(crate) const MENU: Menu = Menu { app: "accounts", entries: &[("/account", "Account")] };
+/// The app has no menu entries: the header leads to the account of the caller.
+pub(crate) const MENU: Menu = Menu { app: "accounts", entries: &[] };
 
 /// The routes of accounts.
 pub(crate) fn routes() -> Routes<AccountsApp> {

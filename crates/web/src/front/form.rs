@@ -1,13 +1,13 @@
 //! The formats of an error: RFC 9457 problem details, a page, or a message.
 
-use axum::response::Response;
+use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 
 use crate::{
     edge::request_id::RequestId,
     error::Problem,
-    pages::{self, Navigation, Subject},
+    pages::{self, Navigation, Page, Subject},
 };
 
 #[derive(Serialize)]
@@ -24,8 +24,8 @@ struct ProblemDetails<'a> {
 /// The format of an error body.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ProblemFormat {
-    /// An HTML page with this navigation.
-    Page(Navigation, Subject),
+    /// An HTML page.
+    Page(Subject),
     /// RFC 9457 problem details.
     Details,
     /// `{"message": …}`, as the published API of lift rides defines it.
@@ -37,7 +37,6 @@ struct Message<'a> {
     message: &'a str,
 }
 
-const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -46,6 +45,7 @@ pub(super) fn render(
     problem: &Problem,
     response: Response,
     form: ProblemFormat,
+    navigation: &Navigation,
     id: &RequestId,
 ) -> Response {
     let (mut parts, _) = response.into_parts();
@@ -53,16 +53,18 @@ pub(super) fn render(
     if problem.status == StatusCode::UNAUTHORIZED {
         parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
+    problem.say_when(&mut parts.headers);
     let (kind, body) = match form {
-        ProblemFormat::Page(navigation, subject) => {
-            (HTML, pages::problem(problem, navigation, subject, id))
+        ProblemFormat::Page(subject) => {
+            let html = pages::problem(problem, navigation, subject, id);
+            parts.extensions.insert(Page::new(&html));
+            return Response::from_parts(parts, Body::empty());
         }
         ProblemFormat::Details => (PROBLEM_JSON, details(problem, id)),
         ProblemFormat::Message => (JSON, message(problem)),
     };
     parts.headers.insert(header::CONTENT_TYPE, kind);
     parts.headers.remove(header::CONTENT_LENGTH);
-    problem.say_when(&mut parts.headers);
     Response::from_parts(parts, body.into())
 }
 

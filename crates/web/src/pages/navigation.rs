@@ -1,11 +1,10 @@
-//! The navigation of every page.
+//! The menu of the site.
 
 use std::any::Any;
 
-use askama::{Template, Values};
-use lodge_domain::{Error, Result};
+use askama::Values;
 
-/// The menu entries of an app.
+/// An enabled app, with its entries in the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Menu {
     /// The name of the app, as [`Navigation::has`] takes it.
@@ -14,14 +13,17 @@ pub(crate) struct Menu {
     pub(crate) entries: &'static [(&'static str, &'static str)],
 }
 
-/// The menus of the enabled apps, in display order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Navigation(pub(crate) [Option<Menu>; 4]);
+/// The entry of the API documentation, which every site has.
+const API: (&str, &str) = ("/api/docs", "API");
+
+/// The enabled apps, in display order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Navigation(pub(crate) Vec<Menu>);
 
 impl Navigation {
     /// Whether an app is enabled.
     pub(crate) fn has(&self, app: &str) -> bool {
-        self.0.iter().flatten().any(|menu| menu.app == app)
+        self.0.iter().any(|menu| menu.app == app)
     }
 
     /// Whether the board, with accounts, is the only app; it then provides the start page.
@@ -29,20 +31,20 @@ impl Navigation {
         self.has("board") && !self.has("links") && !self.has("rides")
     }
 
+    /// Whether there is a sign-in page.
+    pub(crate) fn has_sign_in(&self) -> bool {
+        self.has("links") || self.has("accounts")
+    }
+
     /// Iterates over paths and titles.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &(&'static str, &'static str)> {
-        self.0.iter().flatten().flat_map(|menu| menu.entries)
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.0.iter().flat_map(|menu| menu.entries).copied().chain([API])
     }
 }
 
-/// Provides the value `navigation` to the layout template.
+/// Provides the value `navigation` to the templates.
 impl Values for Navigation {
     fn get_value<'a>(&'a self, key: &str) -> Option<&'a dyn Any> {
         (key == "navigation").then_some(self)
     }
-}
-
-/// Renders a page.
-pub(crate) fn rendered(template: &impl Template, navigation: Navigation) -> Result<String> {
-    template.render_with_values(&navigation).map_err(Error::internal)
 }

@@ -25,10 +25,10 @@ pub(crate) enum Subject {
     Other,
 }
 
-/// Renders the error page.
+/// Renders the error page, without its header.
 pub(crate) fn problem(
     problem: &Problem,
-    navigation: Navigation,
+    navigation: &Navigation,
     subject: Subject,
     id: &RequestId,
 ) -> String {
@@ -112,7 +112,7 @@ mod tests {
         for status in (400..=599).filter_map(|code| StatusCode::from_u16(code).ok()) {
             let wrong = Problem::new(status, "<b>there</b> is no such link");
             for subject in [Subject::Links, Subject::Board, Subject::Other] {
-                let html = problem(&wrong, check::EVERYTHING, subject, &id);
+                let html = problem(&wrong, &check::EVERYTHING, subject, &id);
                 check::sound(&html);
                 assert!(html.contains(id.as_str()) && html.contains("&#60;b&#62;"), "{html}");
             }
@@ -123,7 +123,7 @@ mod tests {
     fn a_board_error_page_mentions_no_links_and_leads_where_the_reader_may_go() {
         let id = RequestIds::default().next();
         let page = |status, subject| {
-            problem(&Problem::new(status, "test"), check::EVERYTHING, subject, &id)
+            problem(&Problem::new(status, "test"), &check::EVERYTHING, subject, &id)
         };
         for status in [StatusCode::NOT_FOUND, StatusCode::GONE, StatusCode::FORBIDDEN] {
             let (of_link, of_board) = (page(status, Subject::Links), page(status, Subject::Board));

@@ -46,9 +46,9 @@ fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
-/// Makes a sentence: a capital at the start, a full stop at the end.
+/// Makes a sentence of a page: a capital at the start, a full stop at the end, and names without backticks.
 pub(crate) fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
+    let mut letters = text.chars().filter(|letter| *letter != '`');
     let mut sentence: String =
         letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
     if !sentence.ends_with(['.', '!', '?']) {
@@ -91,8 +91,8 @@ mod tests {
         assert_eq!((clicks(1), clicks(2000)), ("1 click".to_owned(), "2,000 clicks".to_owned()));
         assert_eq!((rides(0), rides(1)), ("0 rides".to_owned(), "1 ride".to_owned()));
         assert_eq!(
-            (sentence("this is it"), sentence("Really?"), sentence("")),
-            ("This is it.".to_owned(), "Really?".to_owned(), ".".to_owned())
+            (sentence("there is no field `x`"), sentence("Really?"), sentence("")),
+            ("There is no field x.".to_owned(), "Really?".to_owned(), ".".to_owned())
         );
         assert_eq!(
             (shortened("äöü", 3), shortened("äöüx", 3)),

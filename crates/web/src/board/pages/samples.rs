@@ -34,7 +34,7 @@ use crate::{
 const LONGEST_BYTES_MAX: usize = 200_000;
 
 /// The size limit of a page of ordinary messages, with style and scripts before compression.
-const ORDINARY_BYTES_MAX: usize = 100_000;
+const ORDINARY_BYTES_MAX: usize = 105_000;
 
 fn picture() -> PictureId {
     "0123456789abcdef".repeat(4).parse().unwrap()
@@ -338,7 +338,7 @@ fn channels() {
     };
     let page = |is_staff, errors: &FormErrors| of(&makes, is_staff, errors);
     let html = page(false, &FormErrors::default());
-    assert!(html.contains(">99+</span>") && !html.contains("<form"), "{html}");
+    assert!(html.contains(">99+</span>") && !html.contains("<form class=\"card\""), "{html}");
     for field in ["channel", "topic", "slow_mode_s", "archived"] {
         for form in [&makes, &changes] {
             let html = of(form, true, &wrong(field));
