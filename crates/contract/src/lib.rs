@@ -200,6 +200,7 @@ macro_rules! passes_promises {
             passes::an_account_has_ten_passes_at_most,
             passes::an_account_releases_all_of_its_passes,
             passes::all_accounts_with_passes_are_listed,
+            passes::a_profile_is_shown_while_its_account_allows_it,
             passes::a_renewal_invalidates_the_old_code,
         }
     };

@@ -4,11 +4,11 @@ use std::{iter, ops::Range};
 
 use futures_util::future::join_all;
 use lodge_domain::{
-    accounts::AccountId,
+    accounts::{AccountId, PictureId},
     rides::{
-        Day, GateId, HIDDEN_MAX, LEADERS_MAX, LiftId, Minute, PASSES_MAX, Pass, PassClaim,
-        PassStore, ResortDay, ResortId, Ride, RideEvent, RideEventContent, RideEventId, Season,
-        SkierId, Span,
+        Day, GateId, HIDDEN_MAX, LEADERS_MAX, LeaderProfile, LiftId, Minute, PASSES_MAX, Pass,
+        PassClaim, PassHolder, PassStore, ResortDay, ResortId, Ride, RideEvent, RideEventContent,
+        RideEventId, Season, SkierId, Span,
     },
 };
 use tokio::task::JoinSet;
@@ -83,7 +83,7 @@ pub async fn an_account_releases_all_of_its_passes(fixture: &impl AsRef<dyn Pass
     }
 }
 
-/// Each account once, by number, in pages.
+/// Each account with a pass or a profile once, by number, in pages.
 pub async fn all_accounts_with_passes_are_listed(fixture: &impl AsRef<dyn PassStore>) {
     let passes = fixture.as_ref();
     let mut accounts: Vec<_> = (0..5).map(|_| fresh_account()).collect();
@@ -92,12 +92,69 @@ pub async fn all_accounts_with_passes_are_listed(fixture: &impl AsRef<dyn PassSt
         passes.claim(SkierId(skier), *account, 0, at(1)).await.unwrap();
     }
     passes.release_all(accounts[1]).await.unwrap();
+    // An account with a profile alone, and one with both.
+    for pass in passes.of_account(accounts[3]).await.unwrap() {
+        passes.release(pass.skier, accounts[3]).await.unwrap();
+    }
+    for account in [accounts[3], accounts[4]] {
+        passes.show_profile(profile_of(account)).await.unwrap();
+    }
     let left = [accounts[0], accounts[2], accounts[3], accounts[4]];
     let page = async |last| passes.holders(last, 2).await.unwrap();
     let mut told = all_pages(2, page, |account| *account).await;
     assert!(told.is_sorted_by(|one, next| one < next), "{told:?}");
     told.retain(|account| accounts.contains(account));
     assert_eq!(told, left);
+}
+
+fn profile_of(account: AccountId) -> LeaderProfile {
+    LeaderProfile {
+        account,
+        username: "anna".to_owned(),
+        nickname: "Änna 🎿".to_owned(),
+        picture: Some(PictureId::stored([7; 32])),
+        since: at(1),
+    }
+}
+
+/// From permission to withdrawal or deletion; the number of a hidden pass has no profile.
+pub async fn a_profile_is_shown_while_its_account_allows_it(fixture: &impl AsRef<dyn PassStore>) {
+    let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
+    let skiers: Vec<_> = fresh_skiers(4).map(SkierId).collect();
+    for (skier, account) in [(skiers[0], anna), (skiers[1], anna), (skiers[2], bert)] {
+        passes.claim(skier, account, 0, at(1)).await.unwrap();
+    }
+    passes.hide(skiers[1], anna, true).await.unwrap();
+    let held = |account, profile| PassHolder { account, profile };
+    let found = async |profile: Option<&LeaderProfile>| {
+        let expected = [
+            (skiers[0], held(anna, profile.cloned())),
+            (skiers[1], held(anna, None)),
+            (skiers[2], held(bert, None)),
+        ];
+        assert_eq!(passes.holders_of(skiers.clone()).await.unwrap(), expected);
+        assert_eq!(passes.profile(anna).await.unwrap().as_ref(), profile);
+    };
+    let first = profile_of(anna);
+    passes.update_profile(first.clone()).await.unwrap();
+    found(None).await;
+    passes.show_profile(first.clone()).await.unwrap();
+    found(Some(&first)).await;
+    let renamed = LeaderProfile { nickname: "A".to_owned(), picture: None, ..first.clone() };
+    passes.update_profile(renamed.clone()).await.unwrap();
+    found(Some(&renamed)).await;
+    passes.show_profile(LeaderProfile { since: at(9), ..renamed.clone() }).await.unwrap();
+    found(Some(&renamed)).await;
+    for _ in 0..2 {
+        passes.hide_profile(anna).await.unwrap();
+        found(None).await;
+    }
+    passes.show_profile(first.clone()).await.unwrap();
+    passes.release_all(anna).await.unwrap();
+    assert_eq!(passes.profile(anna).await.unwrap(), None, "deleted with the account");
+    passes.claim(skiers[0], anna, 0, at(2)).await.unwrap();
+    let holders = passes.holders_of(skiers[..1].to_vec()).await.unwrap();
+    assert_eq!(holders, [(skiers[0], held(anna, None))]);
 }
 
 /// Renewal invalidates the codes of the given skiers, claimed or not.

@@ -26,7 +26,7 @@ use crate::{
     pages::{Navigation, assets},
     personal_data::PersonalData,
     pictures::Uploads,
-    rides::{self, RidesApp},
+    rides::{self, RidesApp, passes::LeaderProfileData},
     routes::Routes,
     settings::SiteSettings,
     sign_in,
@@ -118,9 +118,12 @@ impl Apps {
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
             let passes =
                 self.rides.iter().map(|rides| Box::new(Arc::clone(rides)) as Box<dyn PersonalData>);
+            let profile = self.rides.iter().map(|rides| {
+                Box::new(LeaderProfileData(Arc::clone(rides))) as Box<dyn PersonalData>
+            });
             let messages =
                 self.board.iter().map(|board| Box::new(Arc::clone(board)) as Box<dyn PersonalData>);
-            let kept = passes.chain(messages).collect();
+            let kept = passes.chain(profile).chain(messages).collect();
             let pictures = (pictures, Arc::clone(uploads));
             let app = AccountsApp::new(Arc::clone(site), accounts, pictures, kept, settings);
             routes = routes.merge(accounts::routes().with(app.clone()));

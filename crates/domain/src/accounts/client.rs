@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Backend, Call, Reply};
+use super::{Account, AccountId, Backend, Call, Reply, Username};
 use crate::{Error, Result};
 
 /// A typed client of a [`Backend`]. Clones share it.
@@ -13,6 +13,17 @@ impl AccountsClient {
     /// Creates a client of `backend`.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self(backend)
+    }
+
+    /// Returns the account with this number, found by its username; `None` if it was deleted. By then another account
+    /// may have the name.
+    pub async fn known(&self, id: AccountId, username: &str) -> Result<Option<Account>> {
+        let Ok(username) = Username::parse(username) else { return Ok(None) };
+        match self.user(username).await {
+            Ok(account) => Ok(Some(account).filter(|account| account.id == id)),
+            Err(Error::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) async fn call(&self, call: Call) -> Result<Reply> {

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::{Board, PersonId, Profile};
 use crate::{
-    Error, Result,
-    accounts::{AccountId, AccountsClient, OwnedByAccount, Username},
+    Result,
+    accounts::{AccountId, AccountsClient, OwnedByAccount},
 };
 
 /// Applies changes and deletions of accounts to the members of the board.
@@ -37,19 +37,11 @@ impl OwnedByAccount for MemberSync {
         let Some(known) = self.board.stores.people.find(PersonId::Account(changed)).await? else {
             return Ok(());
         };
-        let Ok(username) = Username::parse(&known.profile.username) else { return Ok(()) };
-        match self.accounts.user(username).await {
-            // Another account may have the name by now.
-            Ok(account) if account.id == changed => {
-                let profile = Profile::of(&account);
-                if profile == known.profile {
-                    Ok(())
-                } else {
-                    self.board.save_profile(profile).await
-                }
+        match self.accounts.known(changed, &known.profile.username).await? {
+            Some(account) if Profile::of(&account) != known.profile => {
+                self.board.save_profile(Profile::of(&account)).await
             }
-            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
-            Err(error) => Err(error),
+            Some(_) | None => Ok(()),
         }
     }
 }

@@ -5,6 +5,7 @@ mod event;
 mod gate;
 mod ledger;
 mod pass;
+mod profile;
 mod resort_catalog;
 mod ride;
 mod search;
@@ -19,7 +20,8 @@ pub use self::{
     gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
     ledger::{LedgerTotals, ProcessTotals},
     pass::{PASSES_MAX, Pass, PassClaim, PassCode, PassCodes, PassStore, Passes},
-    resort_catalog::{Lift, Ranges, Resort, ResortCatalog},
+    profile::{HolderSync, LeaderProfile, PassHolder},
+    resort_catalog::{Lift, Ranges, Resort, ResortCatalog, VerticalUnit},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
     search::{
         Dimension, EXPORTS_MAX, GROUPS_MAX, GroupOrder, ReadFrom, RideGroup, RidePosition,
@@ -28,5 +30,5 @@ pub use self::{
     service::{EventOutcome, NewEvent, RideStores, Rides},
     store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies, StoreTotals},
     tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},
-    views::{ResortView, SkierView},
+    views::{NamedLeader, ResortView, SkierView},
 };

@@ -1,16 +1,22 @@
 //! Passes: an account claims a skier's number with the code printed on the pass.
 
-use std::{collections::BTreeMap, fmt, ops::RangeInclusive, str::FromStr, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    ops::RangeInclusive,
+    str::FromStr,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
-use super::SkierId;
+use super::{LeaderProfile, PassHolder, SkierId};
 use crate::{
     Clock, Error, Result,
-    accounts::{AccountId, OwnedByAccount},
+    accounts::{Account, AccountId},
     secret::InstallationSecret,
 };
 
@@ -142,11 +148,27 @@ pub trait PassStore: Send + Sync {
     /// Releases a number and shows it, if this account has it; returns whether it did.
     async fn release(&self, skier: SkierId, account: AccountId) -> Result<bool>;
 
-    /// Releases all passes of an account; hidden numbers stay hidden.
+    /// Releases all passes of an account and removes its profile; hidden numbers stay hidden.
     async fn release_all(&self, account: AccountId) -> Result<()>;
 
-    /// Returns accounts that have passes, ordered by number, after `after`, at most `limit`.
+    /// Returns accounts that have passes or a profile, ordered by number, after `after`, at most `limit`.
     async fn holders(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
+
+    /// Returns the holders of these skiers' passes, without unclaimed ones. One lookup per skier: pass at most
+    /// [`LEADERS_MAX`](super::LEADERS_MAX).
+    async fn holders_of(&self, skiers: Vec<SkierId>) -> Result<Vec<(SkierId, PassHolder)>>;
+
+    /// Returns the profile that an account allows on leaderboards, if it does.
+    async fn profile(&self, account: AccountId) -> Result<Option<LeaderProfile>>;
+
+    /// Allows a profile on leaderboards; if the account has one, its `since` stays.
+    async fn show_profile(&self, profile: LeaderProfile) -> Result<()>;
+
+    /// Updates an account's profile, but adds none: the account may have withdrawn it meanwhile.
+    async fn update_profile(&self, profile: LeaderProfile) -> Result<()>;
+
+    /// Removes an account's profile. Idempotent.
+    async fn hide_profile(&self, account: AccountId) -> Result<()>;
 
     /// Returns the renewals of these skiers' codes, ordered by number, without those never renewed.
     async fn renewals(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, u32)>>;
@@ -158,7 +180,7 @@ pub trait PassStore: Send + Sync {
 /// The service that claims and releases passes.
 #[derive(Clone)]
 pub struct Passes {
-    store: Arc<dyn PassStore>,
+    pub(super) store: Arc<dyn PassStore>,
     clock: Arc<dyn Clock>,
     codes: PassCodes,
 }
@@ -225,16 +247,34 @@ impl Passes {
     pub async fn release(&self, skier: SkierId, account: AccountId) -> Result<()> {
         if self.store.release(skier, account).await? { Ok(()) } else { Err(NOT_THEIRS) }
     }
-}
 
-#[async_trait]
-impl OwnedByAccount for Passes {
-    async fn owners(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
-        self.store.holders(after, limit).await
+    /// Returns the holders of these skiers' passes; unclaimed passes are absent.
+    pub async fn holders_of(&self, skiers: Vec<SkierId>) -> Result<HashMap<SkierId, PassHolder>> {
+        Ok(self.store.holders_of(skiers).await?.into_iter().collect())
     }
 
-    async fn account_deleted(&self, former: AccountId) -> Result<()> {
-        self.store.release_all(former).await
+    /// Returns the profile that leaderboards show of an account, if it allows one.
+    pub async fn profile(&self, account: AccountId) -> Result<Option<LeaderProfile>> {
+        self.store.profile(account).await
+    }
+
+    /// The same, after an update to the account's current state: a change can be missed while no process serves rides.
+    pub async fn current_profile(&self, account: &Account) -> Result<Option<LeaderProfile>> {
+        let Some(shown) = self.store.profile(account.id).await? else { return Ok(None) };
+        let current = LeaderProfile::of(account, shown.since);
+        if current != shown {
+            self.store.update_profile(current.clone()).await?;
+        }
+        Ok(Some(current))
+    }
+
+    /// Shows an account's nickname and picture on leaderboards, or removes them.
+    pub async fn set_profile(&self, account: &Account, is_shown: bool) -> Result<()> {
+        if is_shown {
+            self.store.show_profile(LeaderProfile::of(account, self.clock.now())).await
+        } else {
+            self.store.hide_profile(account.id).await
+        }
     }
 }
 

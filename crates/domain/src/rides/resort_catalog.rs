@@ -2,14 +2,37 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     ops::RangeInclusive,
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::{Day, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId};
-use crate::{Error, Result};
+use crate::{Error, Result, names::names};
 
 /// The vertical of a lift without a table entry: its number times this.
 const VERTICAL_PER_NUMBER: u32 = 10;
+
+/// The unit of all verticals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum VerticalUnit {
+    /// Metres.
+    #[default]
+    #[serde(rename = "m")]
+    Metres,
+    /// Feet.
+    #[serde(rename = "ft")]
+    Feet,
+}
+
+names!(VerticalUnit { Metres = "m", Feet = "ft" });
+
+impl fmt::Display for VerticalUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// A lift.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,12 +81,24 @@ pub struct Ranges {
 pub struct ResortCatalog {
     resorts: BTreeMap<ResortId, Resort>,
     ranges: Ranges,
+    unit: VerticalUnit,
 }
 
 impl ResortCatalog {
-    /// Creates a catalog of these resorts.
+    /// Creates a catalog of these resorts, with verticals in metres.
     pub fn new(resorts: BTreeMap<ResortId, Resort>, ranges: Ranges) -> Self {
-        Self { resorts, ranges }
+        Self { resorts, ranges, unit: VerticalUnit::default() }
+    }
+
+    /// Sets the unit of verticals.
+    #[must_use]
+    pub fn with_unit(self, unit: VerticalUnit) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// Returns the unit of verticals.
+    pub fn unit(&self) -> VerticalUnit {
+        self.unit
     }
 
     /// Returns the valid ranges.

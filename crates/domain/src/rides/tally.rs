@@ -1,5 +1,7 @@
 //! Sums of rides.
 
+use std::ops::AddAssign;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Day, Hour, LiftId, ResortId, Season, SkierId};
@@ -20,6 +22,20 @@ pub struct DayTally {
     pub tally: Tally,
     /// The distinct skiers.
     pub skiers: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.rides += other.rides;
+        self.vertical += other.vertical;
+    }
+}
+
+impl AddAssign for DayTally {
+    fn add_assign(&mut self, other: Self) {
+        self.tally += other.tally;
+        self.skiers += other.skiers;
+    }
 }
 
 /// A skier's day at a resort.

@@ -1,13 +1,18 @@
 //! Data of the ride pages: a resort's day, leaderboards, a skier's season.
 
+use std::{cmp::Reverse, collections::BTreeMap};
+
 use super::{
-    AllResortsDay, Breakdown, Day, DayTally, Leader, ResortDay, ResortId, Rides, Season,
-    SeasonVertical, SkierDay, SkierId, Span,
+    AllResortsDay, Breakdown, Day, DayTally, LEADERS_MAX, Leader, PassHolder, ResortDay, ResortId,
+    Rides, Season, SeasonVertical, SkierDay, SkierId, Span,
 };
 use crate::Result;
 
 /// The number of lifts in a day's ranking.
 const LIFTS_NAMED: usize = 10;
+
+/// The most resorts at which a skier's rank is looked up; each reads a leaderboard.
+const RANKED_RESORTS: usize = 3;
 
 /// A resort's day and the days of its season.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +36,28 @@ pub struct SkierView {
     pub season: Season,
     /// The days, ordered by resort and day.
     pub days: Vec<SkierDay>,
+    /// The rank on the season's leaderboards, from 1 to [`LEADERS_MAX`], at the resorts with the most vertical.
+    pub ranks: Vec<(ResortId, usize)>,
+}
+
+/// An entry of a leaderboard with the holder of the skier's pass, if it is claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedLeader {
+    /// The entry.
+    pub leader: Leader,
+    /// The holder.
+    pub holder: Option<PassHolder>,
 }
 
 impl Rides {
+    /// Adds the holders of passes to the entries of a leaderboard.
+    pub async fn named(&self, leaders: Vec<Leader>) -> Result<Vec<NamedLeader>> {
+        let skiers = leaders.iter().map(|leader| leader.skier).collect();
+        let mut holders = self.passes().holders_of(skiers).await?;
+        let named = |leader: Leader| NamedLeader { leader, holder: holders.remove(&leader.skier) };
+        Ok(leaders.into_iter().map(named).collect())
+    }
+
     /// Returns the seasons of a resort with rides, in order, and a view of one day with `leaders` leaders: the
     /// given day, or the last one, of the given season, or the last one. `None` if there are no rides.
     pub async fn resort_view(
@@ -90,8 +114,35 @@ impl Rides {
         };
         let mut days = self.stores.tallies.skier_season(skier, season).await?;
         days.retain(|day| day.tally.rides > 0);
-        let view = (!days.is_empty()).then_some(SkierView { season, days });
-        Ok((seasons, view))
+        if days.is_empty() {
+            return Ok((seasons, None));
+        }
+        let ranks = self.ranks(skier, season, &days).await?;
+        Ok((seasons, Some(SkierView { season, days, ranks })))
+    }
+
+    async fn ranks(
+        &self,
+        skier: SkierId,
+        season: Season,
+        days: &[SkierDay],
+    ) -> Result<Vec<(ResortId, usize)>> {
+        let mut verticals = BTreeMap::<ResortId, u64>::new();
+        for day in days {
+            *verticals.entry(day.resort).or_default() += day.tally.vertical;
+        }
+        // A resort that is no longer configured has no leaderboard page.
+        let is_known = |(resort, _): &(ResortId, u64)| self.catalog.resort(resort.0.into()).is_ok();
+        let mut resorts: Vec<_> = verticals.into_iter().filter(is_known).collect();
+        resorts.sort_by_key(|(_, vertical)| Reverse(*vertical));
+        let mut ranks = Vec::new();
+        for (resort, _) in resorts.into_iter().take(RANKED_RESORTS) {
+            let span = Span { season, resort, day: None };
+            let leaders = self.stores.tallies.leaders(span, LEADERS_MAX).await?;
+            let place = leaders.iter().position(|leader| leader.skier == skier);
+            ranks.extend(place.map(|place| (resort, place + 1)));
+        }
+        Ok(ranks)
     }
 
     /// Returns the number of stored events, which rises with every change of a sum.

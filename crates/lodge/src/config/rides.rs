@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use anyhow::{Result, bail, ensure};
+use lodge_domain::rides::VerticalUnit;
 use serde::{Deserialize, Serialize};
 
 use super::stores::AppStore;
@@ -40,6 +41,7 @@ pub(crate) struct RidesConfig {
     pub(crate) skiers_max: u32,
     pub(crate) lifts_max: u16,
     pub(crate) unwritten_max: u32,
+    pub(crate) vertical_unit: VerticalUnit,
     pub(crate) resorts: Vec<ResortConfig>,
 }
 

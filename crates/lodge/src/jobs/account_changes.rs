@@ -5,24 +5,26 @@ use std::{sync::Arc, time::Duration};
 use lodge_domain::{
     accounts::{AccountDeletion, AccountsClient, OwnedByAccount},
     board::MemberSync,
+    rides::HolderSync,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::ticks::ticks;
 use crate::wiring::Services;
 
-/// The interval between two polls for deleted accounts.
+/// The interval between two polls for changed and deleted accounts.
 const PASSES: Duration = Duration::from_secs(1);
 
-/// The same for the board, which also shows changed nicknames.
+/// The same for the board, whose members see each other's changes.
 const GUESTS: Duration = Duration::from_millis(300);
 
-/// Releases the passes of deleted accounts, whichever process deleted them.
-pub(super) async fn release_passes(services: Arc<Services>, stop: CancellationToken) {
+/// Updates the profiles on leaderboards, and releases the passes of deleted accounts, whichever process changed them.
+pub(super) async fn update_pass_holders(services: Arc<Services>, stop: CancellationToken) {
     let Some((rides, accounts)) = services.rides.as_ref().zip(services.accounts_client()) else {
         return;
     };
-    follow_accounts(accounts, rides.passes(), PASSES, &services, stop).await;
+    let holders = HolderSync::new(rides.passes().clone(), accounts.clone());
+    follow_accounts(accounts, &holders, PASSES, &services, stop).await;
 }
 
 /// Updates the board's profiles from the accounts.

@@ -90,7 +90,7 @@ pub(crate) fn all(
             reload::blocklist(hangups, blocklist, services, stop)
         }),
         Job::on(services, "remove unused pictures", Stop, cleanup::sweep_pictures),
-        Job::on(services, "release passes", Stop, account_changes::release_passes),
+        Job::on(services, "update pass holders", Stop, account_changes::update_pass_holders),
         Job::on(services, "update board profiles", Stop, account_changes::update_profiles),
         Job::on(services, "deliver webhooks", Stop, hooks::deliver),
     ];

@@ -46,7 +46,7 @@ fn resort_catalog(config: &RidesConfig) -> ResortCatalog {
     };
     let resorts = config.resorts.iter();
     let resorts = resorts.map(|resort| (ResortId(resort.id), built(resort, config.lifts_max)));
-    ResortCatalog::new(resorts.collect(), ranges)
+    ResortCatalog::new(resorts.collect(), ranges).with_unit(config.vertical_unit)
 }
 
 fn built(resort: &ResortConfig, lifts_max: u16) -> Resort {

@@ -21,7 +21,7 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     browser.press_and_wait("Full leaderboard", "Mission Ridge, season 2025, day 3").await;
     browser.fill("day", "").await;
     browser.press_and_wait("Show", "Mission Ridge, season 2025").await;
-    browser.press("8").await;
+    browser.press("Skier 8").await;
     assert_eq!(browser.text("h1").await, "Skier 8");
     browser.press("All resorts").await;
     browser.press_and_wait("Day 2", "All resorts on day 2").await;
@@ -29,7 +29,7 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     let said = "The skier number must be a whole number from 1 to 100000.";
     browser.press_and_wait("Show season", said).await;
     browser.fill("skier", "7").await;
-    browser.press_and_wait("Show season", "300 vertical; most on day 3: 200.").await;
+    browser.press_and_wait("Show season", "300 m; most on day 3: 200 m.").await;
     assert_eq!(browser.path().await, "/rides/skiers/7");
     scene.end().await;
 }
@@ -46,6 +46,17 @@ const COUNTS: &str = "
     ].join();
 ";
 
+/// Returns the rides of a resort's page, its first leader and the text of its last chart, and whether it was reloaded.
+const RESORT: &str = "
+    const text = (css) => document.querySelector(css).textContent;
+    return [
+        text('[data-live] [data-count=rides]'),
+        text('.leaders tbody a'),
+        text('#lift-chart figcaption'),
+        window.stays,
+    ].join();
+";
+
 #[tokio::test]
 async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     let scene = Scene::begin(Scripts::On).await;
@@ -53,7 +64,7 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     scene.server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
     browser.run_script("window.stays = 'same page'").await;
-    browser.wait_for_script(COUNTS, "1,1,100,0,same page").await;
+    browser.wait_for_script(COUNTS, "1,1,100,,same page").await;
     scene.server.ride([1, 2025, 3, 7], 501, 20);
     scene.server.ride([2, 2025, 3, 9], 501, 20);
     browser.wait_for_script(COUNTS, "3,2,300,1,same page").await;
@@ -62,6 +73,17 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     scene.server.ride([2, 2025, 4, 9], 1, 20);
     browser.wait_for_text("A new day has started").await;
     browser.press_and_wait("A new day has started", "All resorts on day 4").await;
+
+    scene.server.ride([1, 2025, 4, 7], 1, 20);
+    scene.open("/rides/resorts/1").await;
+    browser.run_script("window.stays = 'same page'").await;
+    browser.wait_for_script(RESORT, "1,Skier 7,1 ride; most by Lift 20: 1.,same page").await;
+    assert!(browser.is_shown("[data-connected]").await);
+    scene.server.ride([1, 2025, 4, 9], 1, 40);
+    browser.wait_for_script(RESORT, "2,Skier 9,2 rides; most by Lift 20: 1.,same page").await;
+    scene.server.ride([2, 2025, 5, 9], 1, 20);
+    scene.server.ride([1, 2025, 5, 9], 1, 20);
+    browser.press_and_wait("A new day has started", "Season 2025, day 5").await;
     scene.end().await;
 }
 
@@ -75,7 +97,7 @@ async fn the_page_reconnects_to_the_server() {
     scene.open("/rides").await;
     let Scene { browser, server, lodge, target: _target, .. } = scene;
     browser.run_script("window.stays = 'same page'").await;
-    browser.wait_for_script(COUNTS, "1,1,100,0,same page").await;
+    browser.wait_for_script(COUNTS, "1,1,100,,same page").await;
     let address = server.address;
     assert_eq!(server.stop(), Some(0));
     browser.wait_for_script(IS_LOST, "true").await;
@@ -84,7 +106,7 @@ async fn the_page_reconnects_to_the_server() {
     meanwhile.ride([1, 2025, 3, 7], 501, 20);
     assert_eq!(meanwhile.stop(), Some(0));
     let _server = lodge.start_at(address);
-    browser.wait_for_script(COUNTS, "2,2,300,0,same page").await;
+    browser.wait_for_script(COUNTS, "2,2,300,,same page").await;
     browser.wait_for_script(IS_LOST, "false").await;
     assert!(!browser.is_shown("[data-minute]").await, "the time of the rides is unknown");
 }
@@ -95,7 +117,7 @@ async fn a_page_without_heartbeats_says_so_and_reconnects() {
     let (browser, server) = (&scene.browser, &scene.server);
     server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
-    browser.wait_for_script(COUNTS, "1,1,100,0,").await;
+    browser.wait_for_script(COUNTS, "1,1,100,,").await;
     // From the next event on, the page's timeout is 1.25 s instead of 25 s.
     let hasty = "
         const later = window.setTimeout;
@@ -104,12 +126,12 @@ async fn a_page_without_heartbeats_says_so_and_reconnects() {
     ";
     browser.run_script(hasty).await;
     server.ride([1, 2025, 3, 7], 501, 10);
-    browser.wait_for_script(COUNTS, "2,2,200,0,same page").await;
+    browser.wait_for_script(COUNTS, "2,2,200,,same page").await;
     server.signal(Signal::STOP);
     browser.wait_for_script(IS_LOST, "true").await;
     server.signal(Signal::CONT);
     server.ride([1, 2025, 3, 7], 502, 10);
-    browser.wait_for_script(COUNTS, "3,3,300,0,same page").await;
+    browser.wait_for_script(COUNTS, "3,3,300,,same page").await;
     browser.wait_for_script(IS_LOST, "false").await;
     scene.end().await;
 }

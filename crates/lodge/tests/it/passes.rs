@@ -1,5 +1,6 @@
 //! Passes: claiming a skier's number, and hiding it from leaderboards.
 
+use lodge_contract::pictures::files;
 use serde_json::{Value, json};
 
 use crate::{Lodge, Request, Response, Server, eventually_true, tiers::Tiers};
@@ -210,6 +211,75 @@ fn a_hidden_skier_is_on_no_leaderboard() {
     hide(&server, &ada, 4, true);
     asked(&server, "DELETE", &ada, 4).expect(204);
     assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
+}
+
+/// Returns what the leaderboard shows of the first skier's holder, to programs and on its page.
+fn named(server: &Server) -> (Value, bool) {
+    let path = "/rides/leaderboard?resort=1&season=2025&day=1";
+    let page = server.ask("GET", path).browser().send().text();
+    assert!(page.contains("Skier 7<"), "the number is shown in any case: {page}");
+    let json = server.get(&format!("/api{path}")).json();
+    (json["leaders"][0]["profile"].clone(), page.contains("<bdi>"))
+}
+
+#[test]
+fn a_leaderboard_names_a_skier_only_while_the_account_allows_it() {
+    let (server, [ada, eve]) = Lodge::new().start_with(["ada", "eve"]);
+    server.ride([1, 2025, 1, 7], 1, 10);
+    claim(&server, &ada, 7, &code(&server.lodge, 7)).expect(201);
+    let nameless = (Value::Null, false);
+    assert_eq!(named(&server), nameless, "off by default");
+    let export = |name: &str| server.call(&ada, "GET", "/api/me/export").json()[name].clone();
+    assert_eq!(export("leaderboard_profile"), json!([]));
+
+    let set = |form: &str| server.on_page(&ada, "POST", "/rides/passes/profile").form(form);
+    let elsewhere = set("shown=true").header("Sec-Fetch-Site", "cross-site");
+    elsewhere.expect(403);
+    assert_eq!(named(&server), nameless);
+    set("shown=true").send().leads_to(303, "/rides/passes");
+    let ada_alone = |nickname: &str| (json!({ "nickname": nickname }), true);
+    assert_eq!(named(&server), ada_alone("ada"));
+    assert_eq!(export("leaderboard_profile")[0]["profile"], json!({ "nickname": "ada" }));
+    assert!(export("leaderboard_profile")[0]["since"].is_string());
+
+    server.patch("/api/me").bearer(&ada).json(json!({ "nickname": "Ada" })).expect(200);
+    eventually_true("the new nickname is shown", || named(&server) == ada_alone("Ada"));
+    let picture = server.put("/api/me/picture").bearer(&ada).body(files::jpeg()).expect(200);
+    let small = picture.json()["picture"]["small"].clone();
+    eventually_true("the picture is shown", || named(&server).0["picture"] == small);
+
+    assert_eq!(hide(&server, &ada, 7, true).status, 200);
+    assert_eq!(leaders(&server), [], "a hidden skier is not named either");
+    assert_eq!(hide(&server, &ada, 7, false).status, 200);
+    let show = |token: &str, shown: bool| {
+        let edit = json!({ "profile_shown": shown });
+        let passes = server.patch("/api/me/passes").bearer(token).json(edit).expect(200).json();
+        assert_eq!(passes["profile_shown"], shown);
+    };
+    show(&ada, false);
+    assert_eq!(named(&server), nameless, "at once");
+    show(&ada, true);
+    assert_eq!(named(&server).0["nickname"], "Ada");
+    show(&eve, true);
+    claim(&server, &eve, 7, &code(&server.lodge, 7)).expect(201);
+    assert_eq!(named(&server), (json!({ "nickname": "eve" }), true), "the new holder");
+    assert_eq!(server.delete_account(&eve), 204);
+    eventually_true("the profile is deleted with the account", || named(&server) == nameless);
+    let profiles = "SELECT COUNT(*) FROM pass_profiles WHERE username = 'eve'";
+    assert_eq!(server.lodge.query::<i64>(profiles), 0);
+    server.patch("/api/me/passes").json(json!({ "profile_shown": true })).expect(401);
+}
+
+#[test]
+fn the_holder_of_a_pass_sees_which_skier_they_are() {
+    let (server, [ada, eve]) = Lodge::new().start_with(["ada", "eve"]);
+    server.ride([1, 2025, 1, 7], 1, 10);
+    claim(&server, &ada, 7, &code(&server.lodge, 7)).expect(201);
+    for path in ["/rides/leaderboard", "/rides/resorts/1", "/rides/skiers/7"] {
+        let marked =
+            |token| server.on_page(token, "GET", path).send().text().contains(">You</span>");
+        assert_eq!((marked(&ada), marked(&eve), marked("ended")), (true, false, false), "{path}");
+    }
 }
 
 #[test]

@@ -92,6 +92,11 @@ fn the_overview_shows_the_newest_or_a_chosen_day() {
             "<strong data-count=\"skiers\">3</strong>",
             "href=\"/rides/resorts/1?season=2025&amp;day=3\">Mission Ridge</a></th><td data-count=\"rides\">3<",
             "data-count=\"vertical\">1,000<",
+            "<dd class=\"soft\">Season: 5</dd>",
+            "<dd class=\"soft\">Season: 1,250\u{a0}m</dd>",
+            "Rides by day in season 2025</h2>",
+            "5 rides; most on day 3: 4.",
+            "<summary>8 resorts without rides</summary>",
             "Lift 30",
             "href=\"/rides?season=2025&amp;day=2\" rel=\"prev\"",
         ],
@@ -104,9 +109,13 @@ fn the_overview_shows_the_newest_or_a_chosen_day() {
     assert!(!older.contains("rides.js") && !older.contains("rel=\"prev\""));
     let last = page(&server, "/rides?season=2024");
     has(&last, &["Season 2024 · <a href=\"/rides\">Latest day</a></p>", "on day 9"]);
-    for shown in [&newest, &older, &last] {
-        has(shown, &["href=\"?season=2024\">2024</a>", "href=\"?season=2025\">2025</a>"]);
-    }
+    let seasons = |page, shown: u16, other: u16| {
+        let shown = format!("href=\"?season={shown}\" aria-current=\"page\">{shown}</a>");
+        has(page, &[&shown, &format!("href=\"?season={other}\">{other}</a>")]);
+    };
+    seasons(&newest, 2025, 2024);
+    seasons(&older, 2025, 2024);
+    seasons(&last, 2024, 2025);
     has(&older, &["href=\"?season=2025&amp;day=2\" aria-current=\"page\">2</a>", "day=3\">3</a>"]);
     has(&page(&server, "/rides?day=77"), &["on day 77", "No rides on this day."]);
 }
@@ -123,7 +132,7 @@ fn a_resorts_day_is_shown_as_charts_and_tables() {
             "<th scope=\"row\">08:00</th><td>2</td>",
             "3 rides; most by Lift 30: 2.",
             "<th scope=\"row\">Lift 40</th><td>1</td>",
-            "href=\"/rides/skiers/7?season=2025\">7</a></th><td>600</td>",
+            "href=\"/rides/skiers/7?season=2025\">Skier 7</a></th><td>600</td>",
             "href=\"?season=2025&amp;day=2\">2</a>",
         ],
     );
@@ -134,16 +143,31 @@ fn a_resorts_day_is_shown_as_charts_and_tables() {
 }
 
 #[test]
+fn verticals_are_shown_in_the_unit_of_the_lift_tables() {
+    let (_lodge, server) = Lodge::new().with("LODGE_RIDES_VERTICAL_UNIT", "ft").started();
+    server.ride([1, 2025, 3, 7], 500, 30);
+    for path in ["/rides", "/rides/resorts/1", "/rides/leaderboard", "/rides/skiers/7"] {
+        has(&page(&server, path), &["Vertical (ft)</th>"]);
+    }
+    assert_eq!(server.get("/api/rides/resorts").json()["vertical_unit"], "ft");
+}
+
+#[test]
 fn the_leaderboard_is_chosen_with_a_form() {
     let (_lodge, server) = ridden();
     let season = page(&server, "/rides/leaderboard?resort=1&season=2025&day=");
     has(
         &season,
-        &["Mission Ridge, season 2025</h2>", ">7</a></th><td>800</td>", ">8</a></th><td>400</td>"],
+        &[
+            "Mission Ridge, season 2025</h2>",
+            ">Skier 7</a></th><td>800</td>",
+            ">Skier 8</a></th><td>400</td>",
+            "Vertical (m)</th>",
+        ],
     );
     assert_eq!(page(&server, "/rides/leaderboard"), season, "the default is the newest season");
     let day = page(&server, "/rides/leaderboard?resort=1&season=2025&day=3");
-    has(&day, &["season 2025, day 3</h2>", ">7</a></th><td>600</td>"]);
+    has(&day, &["season 2025, day 3</h2>", ">Skier 7</a></th><td>600</td>"]);
     has(&page(&server, "/rides/leaderboard?resort=3"), &["No rides at this resort yet."]);
 }
 
@@ -156,15 +180,20 @@ fn a_skier_is_found_by_number() {
         &newest,
         &[
             "<h1>Skier 7</h1>",
-            "<dt>Vertical</dt><dd>850</dd>",
-            "<dt>Rides</dt><dd>4</dd>",
-            "<dt>Days</dt><dd>2</dd>",
-            "850 vertical; most on day 3: 650.",
+            "<dt>Vertical</dt><dd><strong>850\u{a0}m</strong></dd>",
+            "<dt>Rides</dt><dd><strong>4</strong></dd>",
+            "<dt>Days</dt><dd><strong>2</strong></dd>",
+            "850\u{a0}m; most on day 3: 650\u{a0}m.",
+            "<strong>1</strong> at <a href=\"/rides/leaderboard?resort=1&amp;season=2025\">Mission Ridge</a>",
+            "<strong>1</strong> at <a href=\"/rides/leaderboard?resort=2&amp;season=2025\">",
             "href=\"/rides/resorts/2?season=2025&amp;day=3\"",
-            "href=\"?season=2024\"",
+            "href=\"?season=2024\">2024</a>",
+            "href=\"?season=2025\" aria-current=\"page\">2025</a>",
         ],
     );
-    has(&page(&server, "/rides/skiers/7?season=2024"), &["<dt>Vertical</dt><dd>10</dd>"]);
+    has(&page(&server, "/rides/skiers/7?season=2024"), &["<dd><strong>10\u{a0}m</strong></dd>"]);
+    let second = "<strong>2</strong> at <a href=\"/rides/leaderboard?resort=1&amp;season=2025\">";
+    has(&page(&server, "/rides/skiers/8"), &[second]);
     has(&page(&server, "/rides/skiers/8?season=2024"), &["no rides in that season"]);
     has(&page(&server, "/rides/skiers/9"), &["has no rides yet"]);
     has(&page(&server, "/rides/skiers"), &["Find a skier"]);

@@ -1,4 +1,4 @@
-//! The pass store.
+//! The pass store, with the profiles that holders allow on leaderboards.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     accounts::AccountId,
-    rides::{PASSES_MAX, Pass, PassClaim, PassStore, SkierId},
+    pictures::PictureId,
+    rides::{LeaderProfile, PASSES_MAX, Pass, PassClaim, PassHolder, PassStore, SkierId},
 };
 
 use crate::{
@@ -34,6 +35,14 @@ statements! {
     RELEASE_ALL = same("UPDATE passes SET account = ? WHERE account = ?");
     /// The next account that has a pass.
     HOLDER = same("SELECT account FROM passes WHERE account > ? ORDER BY account LIMIT 1");
+    /// The next account that has a profile.
+    SHOWN = same("SELECT account FROM pass_profiles WHERE account > ? ORDER BY account LIMIT 1");
+    HOLDER_OF = same("SELECT p.account, s.username, s.nickname, s.picture, s.since FROM passes p \
+        LEFT JOIN pass_profiles s ON s.account = p.account AND NOT p.hidden WHERE p.skier = ? AND p.account > 0");
+    PROFILE = same("SELECT account, username, nickname, picture, since FROM pass_profiles WHERE account = ?");
+    SHOW_PROFILE = same("INSERT INTO pass_profiles (username, nickname, picture, account, since) VALUES (?, ?, ?, ?, ?)");
+    UPDATE_PROFILE = same("UPDATE pass_profiles SET username = ?, nickname = ?, picture = ? WHERE account = ?");
+    HIDE_PROFILE = same("DELETE FROM pass_profiles WHERE account = ?");
     RENEWALS = same("SELECT skier, renewals FROM passes WHERE skier BETWEEN ? AND ? AND renewals > 0 ORDER BY skier");
     RENEW = pair(
         "INSERT INTO passes (skier, account, hidden, claimed_at, renewals) VALUES (?, ?, FALSE, 0, 1) \
@@ -83,6 +92,7 @@ impl<D: Database> PassStore for SqlPasses<D> {
 
     async fn release_all(&self, account: AccountId) -> Result<()> {
         let release = move |tx: &mut dyn Tx| {
+            tx.execute(&HIDE_PROFILE, values![account.0])?;
             tx.execute(&RELEASE_ALL, values![UNCLAIMED, account.0]).map(drop)
         };
         self.0.write(App::Rides, release).await
@@ -90,6 +100,45 @@ impl<D: Database> PassStore for SqlPasses<D> {
 
     async fn holders(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
         self.0.read(App::Rides, ReadKind::Scan, move |tx| holders(tx, after, limit)).await
+    }
+
+    async fn holders_of(&self, skiers: Vec<SkierId>) -> Result<Vec<(SkierId, PassHolder)>> {
+        let holders = move |tx: &mut dyn Tx| {
+            let find = |skier: &SkierId| {
+                let found = tx.one(&HOLDER_OF, values![skier.0], holder)?;
+                Ok(found.map(|holder| (*skier, holder)))
+            };
+            skiers.iter().map(find).filter_map(Result::transpose).collect()
+        };
+        self.0.read(App::Rides, ReadKind::ByKey, holders).await
+    }
+
+    async fn profile(&self, account: AccountId) -> Result<Option<LeaderProfile>> {
+        let find = move |tx: &mut dyn Tx| tx.one(&PROFILE, values![account.0], profile);
+        Ok(self.0.read(App::Rides, ReadKind::ByKey, find).await?.flatten())
+    }
+
+    async fn show_profile(&self, profile: LeaderProfile) -> Result<()> {
+        let show = move |tx: &mut dyn Tx| {
+            if update_profile(tx, &profile)? == 0 {
+                let LeaderProfile { account, username, nickname, picture, since } = &profile;
+                let picture = picture.as_ref().map(PictureId::bytes);
+                let row = values![username, nickname, picture, account.0, *since];
+                tx.insert(&SHOW_PROFILE, row)?;
+            }
+            Ok(())
+        };
+        self.0.write(App::Rides, show).await
+    }
+
+    async fn update_profile(&self, profile: LeaderProfile) -> Result<()> {
+        let update = move |tx: &mut dyn Tx| update_profile(tx, &profile).map(drop);
+        self.0.write(App::Rides, update).await
+    }
+
+    async fn hide_profile(&self, account: AccountId) -> Result<()> {
+        let hide = move |tx: &mut dyn Tx| tx.execute(&HIDE_PROFILE, values![account.0]).map(drop);
+        self.0.write(App::Rides, hide).await
     }
 
     async fn renewals(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, u32)>> {
@@ -144,13 +193,36 @@ fn holders(
     limit: usize,
 ) -> Result<Vec<AccountId>, Failure> {
     let (mut holders, mut last) = (Vec::new(), after.map_or(UNCLAIMED, |after| after.0));
-    while holders.len() < limit
-        && let Some(next) = tx.one(&HOLDER, values![last], |row| row.get(0))?
-    {
+    while holders.len() < limit {
+        let mut next = |statement| tx.one(statement, values![last], |row| row.get::<i64>(0));
+        let Some(next) = next(&HOLDER)?.into_iter().chain(next(&SHOWN)?).min() else { break };
         holders.push(AccountId(next));
         last = next;
     }
     Ok(holders)
+}
+
+/// Updates an account's profile; returns 0 if it has none.
+fn update_profile(tx: &mut dyn Tx, profile: &LeaderProfile) -> Result<u64, Failure> {
+    let LeaderProfile { account, username, nickname, picture, since: _ } = profile;
+    let picture = picture.as_ref().map(PictureId::bytes);
+    tx.execute(&UPDATE_PROFILE, values![username, nickname, picture, account.0])
+}
+
+fn holder(row: Row<'_>) -> Result<PassHolder, Failure> {
+    Ok(PassHolder { account: AccountId(row.get(0)?), profile: profile(row)? })
+}
+
+/// Reads an account and its profile; `None` if the columns of the profile are NULL.
+fn profile(row: Row<'_>) -> Result<Option<LeaderProfile>, Failure> {
+    let Some(username) = row.get(1)? else { return Ok(None) };
+    Ok(Some(LeaderProfile {
+        account: AccountId(row.get(0)?),
+        username,
+        nickname: row.get(2)?,
+        picture: row.get::<Option<_>>(3)?.map(PictureId::stored),
+        since: row.get(4)?,
+    }))
 }
 
 /// Reads the first four columns of a pass.

@@ -1,6 +1,10 @@
 //! Queries of the sums of rides.
 
-use std::{cmp::Reverse, collections::BTreeSet, iter};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
 
 use lodge_domain::rides::{
     AllResortsDay, Breakdown, Day, DayTally, Hour, HourTally, LiftId, LiftTally, ResortDay,
@@ -18,9 +22,9 @@ const SKIER_DAY: &str = "SELECT rides, vertical FROM skier_days WHERE skier = ?1
 const TOTAL: &str = "SELECT rides, vertical, skiers FROM resort_days WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const DAYS: &str = "SELECT rides, vertical, skiers, day FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day > 0 AND rides > 0 ORDER BY day";
-/// One row per resort and day, about a thousand.
+/// One row per resort and day, about a thousand; day 0 is the season.
 const SEASON: &str = "SELECT rides, vertical, skiers, day, resort FROM resort_days \
-    WHERE season = ?1 AND day > 0 AND rides > 0 ORDER BY resort, day";
+    WHERE season = ?1 AND rides > 0 ORDER BY resort, day";
 const LIFTS: &str = "SELECT lift, rides, vertical FROM lift_days \
     WHERE season = ?1 AND resort = ?2 AND day = ?3 AND rides > 0 ORDER BY lift";
 const HOURS: &str = "SELECT hour, rides, vertical FROM hour_days \
@@ -163,24 +167,30 @@ pub(super) fn all_resorts_day(
     let Some(newest) = newest_day(&moment, resorts)? else { return Ok(None) };
     let season = season.unwrap_or(newest.0);
     let read = |row: &Row<'_>| Ok((ResortId(row.get(4)?), Day(row.get(3)?), day_tally(row)?));
-    let days: Vec<_> = query::all(&moment, SEASON, [season.0], read)?;
-    let numbers: BTreeSet<Day> = days.iter().map(|(_, day, _)| *day).collect();
-    let last = if season == newest.0 { Some(newest.1) } else { numbers.last().copied() };
+    let resort_days: Vec<_> = query::all(&moment, SEASON, [season.0], read)?;
+    let (mut season_total, mut days) = (DayTally::default(), BTreeMap::<Day, Tally>::new());
+    for (_, day, total) in &resort_days {
+        match day {
+            Day(0) => season_total += *total,
+            day => *days.entry(*day).or_default() += total.tally,
+        }
+    }
+    let last_ridden = days.keys().next_back().copied();
+    let last = if season == newest.0 { Some(newest.1) } else { last_ridden };
     let Some(day) = day.or(last) else { return Ok(None) };
     let mut whole = AllResortsDay {
         season,
         day,
         newest,
-        days: numbers.into_iter().collect(),
+        days: days.into_iter().collect(),
         seasons: seasons_of_all(&moment, resorts)?,
         total: DayTally::default(),
+        season_total,
         resorts: Vec::new(),
         lifts: Vec::new(),
     };
-    for (resort, _, of_resort) in days.iter().filter(|(_, other, _)| *other == day) {
-        whole.total.tally.rides += of_resort.tally.rides;
-        whole.total.tally.vertical += of_resort.tally.vertical;
-        whole.total.skiers += of_resort.skiers;
+    for (resort, _, of_resort) in resort_days.iter().filter(|(_, other, _)| *other == day) {
+        whole.total += *of_resort;
         whole.resorts.push((*resort, *of_resort));
         let on = ResortDay { season, resort: *resort, day };
         let of_lifts = breakdown(&moment, on)?.lifts.into_iter();

@@ -70,6 +70,11 @@ pub(crate) fn bare_url(url: &str) -> &str {
     url.split_once("://").map_or(url, |(_, rest)| rest)
 }
 
+/// Returns the letter shown in place of a picture.
+pub(crate) fn initial(nickname: &str) -> String {
+    nickname.chars().next().map_or_else(|| "?".to_owned(), |first| first.to_uppercase().collect())
+}
+
 /// Percent-encodes a part of a path or a query.
 pub(crate) fn escaped(name: &str) -> String {
     percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).to_string()

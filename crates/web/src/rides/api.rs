@@ -22,19 +22,24 @@ pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
 /// List the resorts with their lifts.
 #[utoipa::path(get, path = "/api/rides/resorts", operation_id = "getLiftTables", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
-    let resorts = app.rides.catalog().resorts();
-    let resorts = resorts.map(|(id, resort)| LiftTableJson::of(id, resort)).collect();
-    Ok(Json(LiftTablesJson { resorts }).into_response())
+    let catalog = app.rides.catalog();
+    let resorts = catalog.resorts().map(|(id, resort)| LiftTableJson::of(id, resort)).collect();
+    let vertical_unit = catalog.unit().name();
+    Ok(Json(LiftTablesJson { vertical_unit, resorts }).into_response())
 }
 
 /// List the skiers with the most vertical on a day or in a season.
+///
+/// `profile` is the nickname and picture of the account that has the skier's pass, if that account allows them on
+/// leaderboards. Do not store it: the account can withdraw it at any time.
 #[utoipa::path(get, path = "/api/rides/leaderboard", operation_id = "getLeaderboard", tag = "rides",
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "If absent, the whole season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
     responses((status = 200, body = LeadersJson), (status = 400, description = "Invalid parameter; the message names it")))]
 pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let (span, limit) = query::leaders(uri.query(), app.rides.catalog())?;
     let leaders = app.rides.tallies().leaders(span, limit).await?;
-    let leaders = leaders.into_iter().enumerate().map(LeaderJson::at).collect();
+    let leaders = app.named(leaders).await?.into_iter().enumerate();
+    let leaders = leaders.map(LeaderJson::at).collect();
     Ok(Json(LeadersJson { leaders }).into_response())
 }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
-    rides::{EXPORTS_MAX, Recorded, RideEventId, Rides, SEARCHES_MAX, Sender, SkierId},
+    rides::{
+        EXPORTS_MAX, Leader, NamedLeader, Recorded, RideEventId, Rides, SEARCHES_MAX, Sender,
+        SkierId,
+    },
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -81,6 +84,16 @@ impl RidesApp {
     /// Parses a skier's number.
     pub(super) fn skier(&self, text: &str) -> Result<SkierId> {
         self.rides.catalog().skier(number::digits(text.trim()))
+    }
+
+    /// Adds the holders of passes to the entries of a leaderboard; none if accounts are disabled, because their
+    /// owners could not withdraw their profiles.
+    pub(super) async fn named(&self, leaders: Vec<Leader>) -> Result<Vec<NamedLeader>> {
+        if self.site.accounts.is_some() {
+            return self.rides.named(leaders).await;
+        }
+        let unnamed = |leader| NamedLeader { leader, holder: None };
+        Ok(leaders.into_iter().map(unnamed).collect())
     }
 
     /// Takes `kib` of the memory budget of batches, or fails at once.

@@ -1,14 +1,18 @@
 //! The JSON forms of the rides API.
 
 use http::StatusCode;
-use lodge_domain::rides::{
-    Dimension, HourTally, Leader, LedgerTotals, Lift, LiftId, LiftTally, ProcessTotals, ReadFrom,
-    Resort, ResortId, RideEventId, RideGroup, RidesFound, SeasonVertical, StoreTotals,
+use lodge_domain::{
+    pictures::PictureSize,
+    rides::{
+        Dimension, HourTally, LeaderProfile, LedgerTotals, Lift, LiftId, LiftTally, NamedLeader,
+        ProcessTotals, ReadFrom, Resort, ResortId, RideEventId, RideGroup, RidesFound,
+        SeasonVertical, StoreTotals,
+    },
 };
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-use crate::error::Problem;
+use crate::{error::Problem, pictures};
 
 /// An error.
 #[derive(ToSchema)]
@@ -194,6 +198,9 @@ pub(super) struct SeasonsJson {
 #[derive(Serialize, ToSchema)]
 #[schema(as = LiftTables)]
 pub(super) struct LiftTablesJson<'a> {
+    /// The unit of all verticals: m or ft.
+    #[schema(example = "m")]
+    pub(super) vertical_unit: &'static str,
     pub(super) resorts: Vec<LiftTableJson<'a>>,
 }
 
@@ -248,12 +255,35 @@ pub(super) struct LeaderJson {
     #[serde(rename = "skierID")]
     skier: u32,
     vertical: u64,
+    /// Absent unless the holder of the pass allows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = LeaderProfileJson, required = false)]
+    profile: Option<LeaderProfileJson>,
 }
 
 impl LeaderJson {
     /// Creates the entry at a zero-based place.
-    pub(super) fn at((place, leader): (usize, Leader)) -> Self {
-        Self { rank: place + 1, skier: leader.skier.0, vertical: leader.vertical }
+    pub(super) fn at((place, NamedLeader { leader, holder }): (usize, NamedLeader)) -> Self {
+        let profile = holder.and_then(|holder| holder.profile).map(Into::into);
+        Self { rank: place + 1, skier: leader.skier.0, vertical: leader.vertical, profile }
+    }
+}
+
+/// The nickname and picture of an account on leaderboards.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LeaderProfile)]
+pub(super) struct LeaderProfileJson {
+    nickname: String,
+    /// The path of the picture on this site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    picture: Option<String>,
+}
+
+impl From<LeaderProfile> for LeaderProfileJson {
+    fn from(profile: LeaderProfile) -> Self {
+        let picture = profile.picture.map(|id| pictures::path(id, PictureSize::Small));
+        Self { nickname: profile.nickname, picture }
     }
 }
 

@@ -20,7 +20,10 @@ mod search;
 
 use http::Method;
 
-pub(crate) use self::{app::RidesApp, pages::start};
+pub(crate) use self::{
+    app::RidesApp,
+    pages::{face, start},
+};
 use utoipa_axum::routes;
 
 use crate::{pages::Menu, routes::Routes};

@@ -2,6 +2,7 @@
 
 mod bars;
 mod leaderboard;
+mod leaders;
 mod mountain;
 mod names;
 mod resort;
@@ -12,6 +13,7 @@ mod samples;
 
 use http::Method;
 
+pub(crate) use self::leaders::face;
 use super::app::RidesApp;
 use crate::routes::Routes;
 

@@ -42,8 +42,7 @@ pub(super) fn face(who: &Profile) -> Option<String> {
 
 /// Returns the letter shown in place of a picture.
 pub(super) fn initial(who: &Profile) -> String {
-    let first = if who.username.is_empty() { None } else { who.nickname.chars().next() };
-    first.map_or_else(|| "?".to_owned(), |first| first.to_uppercase().collect())
+    words::initial(if who.username.is_empty() { "" } else { &who.nickname })
 }
 
 /// Returns the displayed name.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use lodge_domain::rides::{Breakdown, HourTally, LiftTally, Resort, SkierDay};
+use lodge_domain::rides::{
+    Breakdown, Day, HourTally, LiftTally, Resort, SkierDay, Tally, VerticalUnit,
+};
 
-use super::names::lift_name;
+use super::names::{lift_name, vertical};
 use crate::pages::{
     chart::{Chart, Words},
     words,
@@ -56,28 +58,48 @@ pub(super) fn by_lift(breakdown: &Breakdown, resort: &Resort) -> Chart {
     Chart::of("lifts", words, bars, summary)
 }
 
-/// Charts a skier's vertical in a season by day, or by week if there are too many days.
-pub(super) fn by_day(days: &[SkierDay]) -> Chart {
+/// Charts the rides of a season by day.
+pub(super) fn rides_by_day(days: &[(Day, Tally)]) -> Chart {
+    let rides = days.iter().map(|(day, tally)| (*day, tally.rides));
+    let amount = |rides| words::thousands(rides);
+    by_day(rides, ["Rides by day", "Rides by week"], "Rides", words::rides, amount)
+}
+
+/// Charts a skier's vertical in a season by day.
+pub(super) fn vertical_by_day(days: &[SkierDay], unit: VerticalUnit) -> Chart {
+    let up = match unit {
+        VerticalUnit::Metres => "Vertical (m)",
+        VerticalUnit::Feet => "Vertical (ft)",
+    };
+    let days = days.iter().map(|day| (day.day, day.tally.vertical));
+    let amount = |amount: u64| vertical(amount, unit);
+    by_day(days, ["Vertical by day", "Vertical by week"], up, amount, amount)
+}
+
+/// Charts a season by day, or by week, the second title, if there are too many days.
+fn by_day(
+    days: impl Iterator<Item = (Day, u64)>,
+    titles: [&'static str; 2],
+    up: &'static str,
+    total: impl Fn(u64) -> String,
+    amount: impl Fn(u64) -> String,
+) -> Chart {
     let mut on: BTreeMap<u16, u64> = BTreeMap::new();
-    for day in days {
-        *on.entry(day.day.0).or_default() += day.tally.vertical;
+    for (day, value) in days {
+        *on.entry(day.0).or_default() += value;
     }
     let last = on.keys().next_back().copied().unwrap_or_default().max(DAYS_MIN);
     let first = on.keys().next().copied().unwrap_or(1).min(last - DAYS_MIN + 1);
-    let vertical = |number: u16| on.get(&number).copied().unwrap_or_default();
-    let each: Vec<_> =
-        (first..=last).map(|number| (number.to_string(), vertical(number))).collect();
-    let is_long = each.len() > DAYS_MAX;
-    let bars = if is_long { weeks(&each, first) } else { each };
-    let words = if is_long {
-        Words { title: "Vertical by week", along: "Days", up: "Vertical" }
+    let value = |number: u16| on.get(&number).copied().unwrap_or_default();
+    let each: Vec<_> = (first..=last).map(|number| (number.to_string(), value(number))).collect();
+    let [by_day, by_week] = titles;
+    let (bars, title, along, most) = if each.len() > DAYS_MAX {
+        (weeks(&each, first), by_week, "Days", "most on days")
     } else {
-        Words { title: "Vertical by day", along: "Day", up: "Vertical" }
+        (each, by_day, "Day", "most on day")
     };
-    let total: u64 = bars.iter().map(|(_, value)| value).sum();
-    let most = if is_long { "most on days" } else { "most on day" };
-    let summary = summary(&bars, &format!("{} vertical", words::thousands(total)), most);
-    Chart::of("days", words, bars, summary)
+    let summary = summary(&bars, total, most, amount);
+    Chart::of("days", Words { title, along, up }, bars, summary)
 }
 
 fn weeks(days: &[(String, u64)], first: u16) -> Vec<(String, u64)> {
@@ -91,23 +113,28 @@ fn weeks(days: &[(String, u64)], first: u16) -> Vec<(String, u64)> {
 }
 
 fn of_rides(bars: &[(String, u64)], most: &str) -> String {
-    let total: u64 = bars.iter().map(|(_, value)| value).sum();
-    summary(bars, &words::rides(total), most)
+    summary(bars, words::rides, most, words::thousands)
 }
 
 /// `7 rides; most in the hour from 08:00: 4.`
-fn summary(bars: &[(String, u64)], total: &str, most: &str) -> String {
+fn summary(
+    bars: &[(String, u64)],
+    total: impl Fn(u64) -> String,
+    most: &str,
+    amount: impl Fn(u64) -> String,
+) -> String {
+    let total = total(bars.iter().map(|(_, value)| value).sum());
     // The first of equally high bars: `max_by_key` returns the last.
     let highest = bars.iter().rev().max_by_key(|(_, value)| *value);
     match highest.filter(|(_, value)| *value > 0) {
-        Some((label, value)) => format!("{total}; {most} {label}: {}.", words::thousands(*value)),
+        Some((label, value)) => format!("{total}; {most} {label}: {}.", amount(*value)),
         None => format!("{total}."),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::rides::{Day, Hour, LiftId, ResortId, Tally};
+    use lodge_domain::rides::{Hour, LiftId, ResortId};
 
     use super::*;
 
@@ -155,14 +182,14 @@ mod tests {
 
     fn season(days: impl IntoIterator<Item = u16>) -> Chart {
         let day = |day| SkierDay { resort: ResortId(1 + day % 2), day: Day(day), tally: tally(1) };
-        by_day(&days.into_iter().map(day).collect::<Vec<_>>())
+        vertical_by_day(&days.into_iter().map(day).collect::<Vec<_>>(), VerticalUnit::Metres)
     }
 
     #[test]
     fn a_single_day_has_empty_days_around_it_and_a_long_season_is_drawn_by_week() {
         let one = season([3]);
         assert_eq!(ends(&one), (14, "1", "14"));
-        assert_eq!(one.summary, "100 vertical; most on day 3: 100.");
+        assert_eq!(one.summary, "100\u{a0}m; most on day 3: 100\u{a0}m.");
         let late = season([366]);
         assert_eq!(ends(&late), (14, "353", "366"));
         assert_eq!(season([]).bars.len(), 14);
@@ -172,6 +199,8 @@ mod tests {
         assert_eq!(ends(&long), (53, "1–7", "365–366"));
         assert_eq!(long.bars[52].value, 200);
         assert_eq!(ends(&season(1..=71)).2, "71", "a week of one day");
-        assert_eq!(long.summary, "36,600 vertical; most on days 1–7: 700.");
+        assert_eq!(long.summary, "36,600\u{a0}m; most on days 1–7: 700\u{a0}m.");
+        let rides = rides_by_day(&[(Day(2), tally(1)), (Day(3), tally(2_000))]);
+        assert_eq!(rides.summary, "2,001 rides; most on day 3: 2,000.");
     }
 }

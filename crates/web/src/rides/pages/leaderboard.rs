@@ -4,14 +4,17 @@ use std::borrow::Borrow;
 
 use askama::Template;
 use axum::extract::State;
-use lodge_domain::rides::{LEADERS_MAX, Leader, ResortCatalog, ResortId, Span};
+use lodge_domain::rides::{LEADERS_MAX, ResortCatalog, ResortId, Span};
 use serde::Deserialize;
 
-use super::names::DateParams;
+use super::{
+    leaders::{self, LeaderRow},
+    names::DateParams,
+};
 use crate::{
     error::HttpResult,
     pages::{self, errors::FormErrors, forms::non_empty},
-    request::QueryParams,
+    request::{QueryParams, RequestContext},
     rides::{app::RidesApp, query::resort_of},
 };
 
@@ -23,7 +26,7 @@ pub(super) struct LeaderboardPage<'a> {
     pub(super) errors: &'a FormErrors,
     /// The span of the leaderboard; `None` if the form is invalid or there is no season.
     pub(super) span: Option<Span>,
-    pub(super) leaders: &'a [Leader],
+    pub(super) leaders: &'a [LeaderRow],
 }
 
 /// The form; without a day it asks for the season.
@@ -59,18 +62,20 @@ impl LeaderForm {
 pub(super) async fn show(
     State(app): State<RidesApp>,
     QueryParams(mut form): QueryParams<LeaderForm>,
+    asked: RequestContext,
 ) -> HttpResult {
     let mountain = app.rides.catalog();
     let (errors, resort, when) = form.read(mountain);
-    let (mut span, mut leaders) = (None, Vec::new());
+    let (mut span, mut rows) = (None, Vec::new());
     if let Some(resort) = resort.filter(|_| errors.is_empty()) {
         form.resort = resort.to_string();
         let (season, day) = (when.season(mountain)?, when.day(mountain)?);
         if let Some(found) = app.rides.leaderboard(resort, season, day, LEADERS_MAX).await? {
             form.season = found.0.season.to_string();
-            (span, leaders) = (Some(found.0), found.1);
+            let viewer = leaders::viewer(&app, &asked).await;
+            (span, rows) = (Some(found.0), leaders::rows(&app, found.1, viewer).await?);
         }
     }
-    let page = LeaderboardPage { mountain, form: &form, errors: &errors, span, leaders: &leaders };
+    let page = LeaderboardPage { mountain, form: &form, errors: &errors, span, leaders: &rows };
     pages::form_page(&app.site, &errors, &page)
 }

@@ -7,13 +7,16 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    rides::{AllResortsDay, LiftTally, ResortCatalog, ResortId},
+    rides::{AllResortsDay, Day, DayTally, LiftTally, ResortCatalog, ResortId, Season},
 };
 
-use super::names::{DateParams, lift_name};
+use super::{
+    bars,
+    names::{DateParams, lift_name},
+};
 use crate::{
     error::HttpResult,
-    pages::{self, errors::FormErrors},
+    pages::{self, chart::Chart, errors::FormErrors},
     request::{QueryParams, RequestContext},
     rides::app::RidesApp,
 };
@@ -23,7 +26,7 @@ use crate::{
 pub(super) struct AllResortsPage<'a> {
     pub(super) mountain: &'a ResortCatalog,
     /// `None` if there are no rides yet.
-    pub(super) shown: Option<&'a AllResortsDay>,
+    pub(super) shown: Option<&'a ShownDay>,
     /// A curl command that sends a ride.
     pub(super) example: &'a str,
     /// Whether sending rides needs a gate key.
@@ -39,12 +42,42 @@ pub(super) struct AllResortsPage<'a> {
 impl AllResortsPage<'_> {
     /// Whether the page follows live counts.
     fn is_live(&self) -> bool {
-        self.shown.is_none_or(AllResortsDay::is_newest)
+        self.shown.is_none_or(|shown| shown.whole.is_newest())
+    }
+
+    /// Whether the page shows this season.
+    fn shows(&self, season: &Season) -> bool {
+        self.shown.is_some_and(|shown| shown.whole.season == *season)
     }
 
     fn lift_name(&self, resort: impl Borrow<ResortId>, tally: &LiftTally) -> String {
         let resort = self.mountain.resort(resort.borrow().0.into()).ok();
         lift_name(resort.and_then(|(_, resort)| resort.lifts.get(&tally.lift)), tally.lift)
+    }
+}
+
+/// A day at all resorts.
+pub(super) struct ShownDay {
+    pub(super) whole: AllResortsDay,
+    /// The days of the season with rides.
+    pub(super) days: Vec<Day>,
+    /// The rides of the season by day.
+    pub(super) chart: Chart,
+    /// The resorts with rides on this day.
+    pub(super) ridden: Vec<(ResortId, DayTally)>,
+    /// The other resorts.
+    pub(super) idle: Vec<ResortId>,
+}
+
+impl ShownDay {
+    pub(super) fn of(whole: AllResortsDay) -> Self {
+        let days = whole.days.iter().map(|(day, _)| *day).collect();
+        let chart = bars::rides_by_day(&whole.days);
+        let resorts = whole.resorts.iter().copied();
+        let (ridden, idle): (Vec<_>, Vec<_>) =
+            resorts.partition(|(_, total)| total.tally.rides > 0);
+        let idle = idle.into_iter().map(|(resort, _)| resort).collect();
+        Self { whole, days, chart, ridden, idle }
     }
 }
 
@@ -56,7 +89,7 @@ pub(super) async fn show(
 ) -> HttpResult {
     let mountain = app.rides.catalog();
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
-    let shown = app.rides.all_resorts_day(season, day).await?;
+    let shown = app.rides.all_resorts_day(season, day).await?.map(ShownDay::of);
     if shown.is_none() && season.is_some() {
         return Err(Error::not_found("there are no rides in this season").into());
     }

@@ -7,12 +7,12 @@ use std::{
 
 use lodge_domain::{
     Error, Result,
-    rides::{Day, Lift, LiftId, Resort, ResortCatalog, ResortId, Season},
+    rides::{Day, Lift, LiftId, Resort, ResortCatalog, ResortId, Season, VerticalUnit},
 };
 use serde::Deserialize;
 
 use crate::{
-    pages::forms::non_empty,
+    pages::{forms::non_empty, words},
     rides::{
         number,
         query::{day_of, season_of},
@@ -62,6 +62,11 @@ pub(super) fn resort_name(mountain: &ResortCatalog, id: impl Borrow<ResortId>) -
         Ok((_, resort)) => Cow::Borrowed(&resort.name),
         Err(_) => Cow::Owned(format!("Resort {id}")),
     }
+}
+
+/// Formats a vertical with its unit: `1,234 m`, with a space that does not break.
+pub(super) fn vertical(amount: impl Borrow<u64>, unit: impl Borrow<VerticalUnit>) -> String {
+    format!("{}\u{a0}{}", words::thousands(amount), unit.borrow())
 }
 
 /// Returns the name of a lift, or `Lift` and its number.

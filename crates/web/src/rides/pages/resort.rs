@@ -1,18 +1,21 @@
 //! The page of a resort's day.
 
+use std::mem;
+
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::rides::{Day, DayTally, Leader, Resort, ResortId, ResortView, Season};
+use lodge_domain::rides::{Day, DayTally, Resort, ResortId, ResortView, Season, VerticalUnit};
 
 use super::{
     bars,
+    leaders::{self, LeaderRow},
     names::{DateParams, NO_RESORT, resort_in_path},
 };
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart},
-    request::{PathParam, QueryParams},
+    request::{PathParam, QueryParams, RequestContext},
     rides::app::RidesApp,
 };
 
@@ -24,6 +27,7 @@ const LEADERS_SHOWN: usize = 10;
 pub(super) struct ResortPage<'a> {
     pub(super) id: ResortId,
     pub(super) resort: &'a Resort,
+    pub(super) unit: VerticalUnit,
     /// Whether the resort is configured; only then it has a leaderboard page.
     pub(super) is_known: bool,
     /// The seasons with rides at this resort.
@@ -39,14 +43,33 @@ pub(super) struct ShownDay {
     pub(super) total: DayTally,
     pub(super) hours: Chart,
     pub(super) lifts: Chart,
-    pub(super) leaders: Vec<Leader>,
+    pub(super) leaders: Vec<LeaderRow>,
     /// The days of the season with rides at this resort.
     pub(super) days: Vec<Day>,
 }
 
+impl ResortPage<'_> {
+    /// Whether the page shows this season.
+    fn shows(&self, season: &Season) -> bool {
+        self.shown.is_some_and(|shown| shown.season == *season)
+    }
+
+    /// The path of the page of the resort's last day.
+    fn latest(&self) -> String {
+        format!("/rides/resorts/{}", self.id)
+    }
+
+    /// Whether the day is the resort's last one, which the page follows live.
+    fn is_live(&self) -> bool {
+        self.shown.is_some_and(|shown| {
+            self.seasons.last() == Some(&shown.season) && shown.days.last() == Some(&shown.day)
+        })
+    }
+}
+
 impl ShownDay {
-    fn of(view: ResortView, resort: &Resort) -> Self {
-        let ResortView { on, total, breakdown, leaders, days } = view;
+    fn of(view: ResortView, leaders: Vec<LeaderRow>, resort: &Resort) -> Self {
+        let ResortView { on, total, breakdown, leaders: _, days } = view;
         let (hours, lifts) = (bars::by_hour(&breakdown), bars::by_lift(&breakdown, resort));
         Self { season: on.season, day: on.day, total, hours, lifts, leaders, days }
     }
@@ -57,6 +80,7 @@ pub(super) async fn show(
     State(app): State<RidesApp>,
     PathParam(segment): PathParam,
     QueryParams(when): QueryParams<DateParams>,
+    asked: RequestContext,
 ) -> HttpResult {
     let mountain = app.rides.catalog();
     let (id, resort) = resort_in_path(mountain, &segment)?;
@@ -66,8 +90,13 @@ pub(super) async fn show(
     if !is_known && seasons.is_empty() {
         return Err(NO_RESORT.into());
     }
-    let shown = view.map(|view| ShownDay::of(view, &resort));
-    let (resort, shown) = (&*resort, shown.as_ref());
-    let page = ResortPage { id, resort, is_known, seasons: &seasons, shown };
+    let mut shown = None;
+    if let Some(mut view) = view {
+        let viewer = leaders::viewer(&app, &asked).await;
+        let leaders = leaders::rows(&app, mem::take(&mut view.leaders), viewer).await?;
+        shown = Some(ShownDay::of(view, leaders, &resort));
+    }
+    let (resort, unit, shown) = (&*resort, mountain.unit(), shown.as_ref());
+    let page = ResortPage { id, resort, unit, is_known, seasons: &seasons, shown };
     pages::page(&app.site, StatusCode::OK, &page)
 }

@@ -7,15 +7,18 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    rides::{ResortCatalog, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
+    rides::{
+        ResortCatalog, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally,
+        VerticalUnit,
+    },
 };
 use serde::Deserialize;
 
-use super::{bars, names::DateParams};
+use super::{bars, leaders, names::DateParams};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart, errors::FormErrors, redirect_to},
-    request::{PathParam, QueryParams},
+    request::{PathParam, QueryParams, RequestContext},
     rides::{
         app::{RidesApp, numbered},
         number,
@@ -30,10 +33,19 @@ const DAYS_SHOWN: usize = 50;
 pub(super) struct SkierPage<'a> {
     pub(super) mountain: &'a ResortCatalog,
     pub(super) skier: SkierId,
+    /// Whether the skier's pass is the viewer's.
+    pub(super) is_viewer: bool,
     /// The seasons with rides, oldest first.
     pub(super) seasons: &'a [SeasonVertical],
     /// `None` if there are no rides at all, or none in the requested season.
     pub(super) shown: Option<&'a ShownSeason>,
+}
+
+impl SkierPage<'_> {
+    /// Whether the page shows this season.
+    fn shows(&self, season: &Season) -> bool {
+        self.shown.is_some_and(|shown| shown.season == *season)
+    }
 }
 
 /// A season.
@@ -42,6 +54,8 @@ pub(super) struct ShownSeason {
     pub(super) total: Tally,
     /// The number of days with rides.
     pub(super) days: u64,
+    /// The skier's rank in the season, by resort.
+    pub(super) ranks: Vec<(ResortId, usize)>,
     pub(super) chart: Chart,
     /// The newest first.
     pub(super) rows: Vec<SkierDay>,
@@ -50,18 +64,18 @@ pub(super) struct ShownSeason {
 }
 
 impl ShownSeason {
-    pub(super) fn of(SkierView { season, days: mut rows }: SkierView) -> Self {
-        let chart = bars::by_day(&rows);
+    pub(super) fn of(view: SkierView, unit: VerticalUnit) -> Self {
+        let SkierView { season, days: mut rows, ranks } = view;
+        let chart = bars::vertical_by_day(&rows, unit);
         rows.sort_by_key(|day| (Reverse(day.day), day.resort));
         let mut total = Tally::default();
         for day in &rows {
-            total.rides += day.tally.rides;
-            total.vertical += day.tally.vertical;
+            total += day.tally;
         }
         let days = rows.chunk_by(|one, other| one.day == other.day).count() as u64;
         let more = rows.len().saturating_sub(DAYS_SHOWN);
         rows.truncate(DAYS_SHOWN);
-        Self { season, total, days, chart, rows, more }
+        Self { season, total, days, ranks, chart, rows, more }
     }
 }
 
@@ -100,13 +114,17 @@ pub(super) async fn show(
     State(app): State<RidesApp>,
     PathParam(segment): PathParam,
     QueryParams(when): QueryParams<DateParams>,
+    asked: RequestContext,
 ) -> HttpResult {
     let mountain = app.rides.catalog();
     let skier = mountain.skier(number::digits(&segment));
     let skier = skier.map_err(|_| Error::not_found("there is no skier with this number"))?;
     let season = when.season(mountain)?;
     let (seasons, view) = app.rides.skier_view(skier, season).await?;
-    let shown = view.map(ShownSeason::of);
-    let page = SkierPage { mountain, skier, seasons: &seasons, shown: shown.as_ref() };
+    let shown = view.map(|view| ShownSeason::of(view, mountain.unit()));
+    let viewer = leaders::viewer(&app, &asked).await;
+    let is_viewer = leaders::is_viewers(&app, skier, viewer).await?;
+    let shown = shown.as_ref();
+    let page = SkierPage { mountain, skier, is_viewer, seasons: &seasons, shown };
     pages::page(&app.site, StatusCode::OK, &page)
 }

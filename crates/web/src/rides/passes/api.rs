@@ -3,12 +3,7 @@
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
 use jiff::Timestamp;
-use lodge_domain::{
-    Error,
-    accounts::AccountId,
-    links::{Caller, Owner},
-    rides::Pass,
-};
+use lodge_domain::{Error, accounts::Account, rides::Pass};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -19,12 +14,15 @@ use crate::{
     request::{CredentialRateLimit, PathParam, RequestContext},
     responses::private,
     rides::app::RidesApp,
+    session,
 };
 
 /// The account's passes.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PassesJson {
     passes: Vec<PassJson>,
+    /// Whether leaderboards show the account's nickname and picture beside the numbers of its passes.
+    profile_shown: bool,
 }
 
 /// A pass that the account has claimed.
@@ -52,6 +50,14 @@ pub(super) struct ClaimPass {
     code: String,
 }
 
+/// A change for all passes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EditPasses {
+    /// Whether leaderboards show the account's nickname and picture beside the numbers of its passes.
+    profile_shown: bool,
+}
+
 /// A change of a pass.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,13 +67,17 @@ pub(super) struct EditPass {
 }
 
 /// Returns the caller's account. Only a session has an account; API keys and anonymous callers get 401.
-async fn account(app: &RidesApp, asked: &RequestContext) -> Result<AccountId, Problem> {
-    match asked.caller(&app.site).await? {
-        Caller::Owner(Owner::Account(account)) => Ok(account),
-        Caller::Owner(Owner::Key(_)) | Caller::Anonymous | Caller::ManageKey(_) => {
-            Err(Error::unauthenticated("this needs the token of a session").into())
-        }
-    }
+async fn account(app: &RidesApp, asked: &RequestContext) -> Result<Account, Problem> {
+    let session = asked.session()?;
+    let me = session::account(&app.site, session).await?;
+    Ok(me.ok_or(Error::unauthenticated("the session is unknown or has ended"))?.account)
+}
+
+async fn passes_of(app: &RidesApp, account: &Account) -> HttpResult {
+    let passes = app.rides.passes();
+    let profile_shown = passes.profile(account.id).await?.is_some();
+    let passes = passes.of_account(account.id).await?.into_iter().map(Into::into).collect();
+    Ok(private(Json(PassesJson { passes, profile_shown })))
 }
 
 /// List the passes of the account, by number.
@@ -75,10 +85,24 @@ async fn account(app: &RidesApp, asked: &RequestContext) -> Result<AccountId, Pr
     responses((status = 200, body = PassesJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(super) async fn list(State(app): State<RidesApp>, asked: RequestContext) -> HttpResult {
+    passes_of(&app, &account(&app, &asked).await?).await
+}
+
+/// Show your nickname and picture on leaderboards, or only the numbers of your passes.
+///
+/// Off by default. Without it, the nickname and the picture are removed at once.
+#[utoipa::path(patch, path = "/api/me/passes", operation_id = "edit_passes", tag = "passes", request_body = EditPasses,
+    responses((status = 200, body = PassesJson), (status = 400, description = "Invalid request; the answer says why"), (status = 401, description = "Unknown or ended session")),
+    security(("session" = [])))]
+pub(super) async fn edit_all(
+    State(app): State<RidesApp>,
+    asked: RequestContext,
+    FullBody(body): FullBody,
+) -> HttpResult {
     let account = account(&app, &asked).await?;
-    let passes = app.rides.passes().of_account(account).await?;
-    let passes = passes.into_iter().map(Into::into).collect();
-    Ok(private(Json(PassesJson { passes })))
+    let EditPasses { profile_shown } = json::body_of(&asked.headers, &body)?;
+    app.rides.passes().set_profile(&account, profile_shown).await?;
+    passes_of(&app, &account).await
 }
 
 /// Claim a pass with the code printed on it.
@@ -101,7 +125,7 @@ pub(super) async fn claim(
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
     let ClaimPass { code } = json::body_of(&asked.headers, &body)?;
-    let (pass, is_new) = app.rides.passes().claim(skier, account, &code.parse()?).await?;
+    let (pass, is_new) = app.rides.passes().claim(skier, account.id, &code.parse()?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(private((status, Json(PassJson::from(pass)))))
 }
@@ -123,7 +147,7 @@ pub(super) async fn edit(
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
     let EditPass { hidden } = json::body_of(&asked.headers, &body)?;
-    let pass = app.rides.passes().hide(skier, account, hidden).await?;
+    let pass = app.rides.passes().hide(skier, account.id, hidden).await?;
     Ok(private(Json(PassJson::from(pass))))
 }
 
@@ -140,6 +164,6 @@ pub(super) async fn release(
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
-    app.rides.passes().release(skier, account).await?;
+    app.rides.passes().release(skier, account.id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -1,4 +1,4 @@
-//! The account's passes in the export of its data.
+//! The account's passes and its profile on leaderboards, in the export of its data.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 use lodge_domain::{Error, Result, accounts::AccountId, rides::Rides};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::api::PassJson;
-use crate::personal_data::PersonalData;
+use crate::{personal_data::PersonalData, rides::dto::LeaderProfileJson};
 
 impl PersonalData for Arc<Rides> {
     fn name(&self) -> &'static str {
@@ -25,5 +25,26 @@ impl PersonalData for Arc<Rides> {
             passes.collect::<Result<_, _>>().map_err(Error::internal)
         };
         stream::once(all).boxed()
+    }
+}
+
+/// The profile on leaderboards, with the time since which the account allows it.
+pub(crate) struct LeaderProfileData(pub(crate) Arc<Rides>);
+
+impl PersonalData for LeaderProfileData {
+    fn name(&self) -> &'static str {
+        "leaderboard_profile"
+    }
+
+    fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>> {
+        let rides = Arc::clone(&self.0);
+        let shown = async move {
+            let shown = rides.passes().profile(account).await?.into_iter();
+            let shown = shown.map(
+                |shown| json!({ "since": shown.since, "profile": LeaderProfileJson::from(shown) }),
+            );
+            Ok(shown.collect())
+        };
+        stream::once(shown).boxed()
     }
 }

@@ -1,4 +1,4 @@
-//! Passes: claim a skier's number, hide it, give it back. Served only if the accounts app is enabled.
+//! Passes: claim a skier's number, hide it, name it on leaderboards, give it back. Served only if the accounts app is enabled.
 
 mod api;
 mod export;
@@ -9,6 +9,7 @@ mod samples;
 use http::Method;
 use utoipa_axum::routes;
 
+pub(crate) use self::export::LeaderProfileData;
 use super::app::RidesApp;
 use crate::routes::Routes;
 
@@ -17,10 +18,12 @@ pub(crate) fn routes() -> Routes<RidesApp> {
     Routes::default()
         .tag("passes", "Skier numbers that an account has claimed with the code on the pass.")
         .api(routes!(api::list))
+        .api(routes!(api::edit_all))
         .api(routes!(api::claim))
         .api(routes!(api::edit))
         .api(routes!(api::release))
         .on(Method::GET, "/rides/passes", page::show)
         .on(Method::POST, "/rides/passes", page::claim)
+        .on(Method::POST, "/rides/passes/profile", page::set_profile)
         .on(Method::POST, "/rides/passes/{skierID}", page::change)
 }

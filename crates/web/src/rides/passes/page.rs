@@ -5,8 +5,8 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::SignedIn,
-    rides::{Pass, PassCode},
+    accounts::{Account, SignedIn},
+    rides::{LeaderProfile, Pass, PassCode},
 };
 use serde::Deserialize;
 
@@ -23,7 +23,10 @@ use crate::{
 #[derive(Template)]
 #[template(path = "rides/passes.html")]
 pub(super) struct PassesPage<'a> {
+    pub(super) account: &'a Account,
     pub(super) passes: &'a [Pass],
+    /// What leaderboards show of the account, if it allows that.
+    pub(super) profile: Option<&'a LeaderProfile>,
     pub(super) form: &'a ClaimForm,
     pub(super) errors: &'a FormErrors,
 }
@@ -50,6 +53,13 @@ enum PassAction {
 #[serde(deny_unknown_fields)]
 struct ActionForm {
     action: PassAction,
+}
+
+/// Whether leaderboards show the account's profile.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProfileForm {
+    shown: bool,
 }
 
 /// Returns the signed-in account, if any.
@@ -90,6 +100,18 @@ async fn claimed(app: &RidesApp, me: &SignedIn, form: &ClaimForm) -> Result<(), 
     app.rides.passes().claim(skier, me.account.id, &code).await.map(drop)
 }
 
+/// `POST /rides/passes/profile`.
+pub(super) async fn set_profile(
+    State(app): State<RidesApp>,
+    asked: RequestContext,
+    FullBody(body): FullBody,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    let ProfileForm { shown } = request::form(&body)?;
+    app.rides.passes().set_profile(&me.account, shown).await?;
+    redirect_to("/rides/passes")
+}
+
 /// `POST /rides/passes/{skierID}`.
 pub(super) async fn change(
     State(app): State<RidesApp>,
@@ -113,6 +135,9 @@ pub(super) async fn change(
 }
 
 async fn page(app: &RidesApp, me: &SignedIn, form: &ClaimForm, errors: &FormErrors) -> HttpResult {
-    let passes = &app.rides.passes().of_account(me.account.id).await?;
-    pages::form_page(&app.site, errors, &PassesPage { passes, form, errors })
+    let (passes, account) = (app.rides.passes(), &me.account);
+    let profile = passes.current_profile(account).await?;
+    let passes = passes.of_account(account.id).await?;
+    let (passes, profile) = (&*passes, profile.as_ref());
+    pages::form_page(&app.site, errors, &PassesPage { account, passes, profile, form, errors })
 }
