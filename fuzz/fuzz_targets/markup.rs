@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lodge_domain::board::{Body, html};
+use lodge_domain::board::{Body, html, mentioned};
 
+#[path = "../../crates/domain/src/board/html_check.rs"]
+mod html_check;
 mod seeds;
-#[path = "../../crates/domain/src/board/sound_html.rs"]
-mod sound_html;
 
 /// Examples of each Markdown construct, and of attempts to inject HTML.
 const TYPED: [&str; 12] = [
@@ -26,7 +26,7 @@ const TYPED: [&str; 12] = [
 
 fuzz_target!(init: seeds::sow("markup", TYPED), |text: &str| {
     let Ok(body) = Body::parse(text) else { return };
-    let html = html(body.as_str());
+    let html = html(body.as_str(), &mentioned(&body));
     assert!(!html.is_empty());
-    sound_html::check(&html);
+    html_check::check(&html);
 });

@@ -8,9 +8,9 @@ use lodge_domain::{
     accounts::{AccountId, PictureId, Role},
     board::{
         Action, Actor, Applied, BoardEvent, BoardEventContent, Body, Channel, ChannelChange,
-        ClientId, Cursor, EDITS_MAX, EventId, EventRange, EventsPage, Message, MessageSearch,
-        MessagesQuery, NewMessage, PersonId, Posted, Profile, Reaction, Slug, Topic, Visibility,
-        Word,
+        ClientId, Cursor, EDITS_MAX, EventId, EventRange, EventsPage, Message, MessageRange,
+        MessageSearch, MessagesQuery, NewMessage, PersonId, Posted, Profile, Reaction, Slug, Topic,
+        Visibility, Word,
     },
 };
 use uuid::Uuid;
@@ -94,9 +94,44 @@ pub(crate) async fn all(fixture: &BoardFixture, channel: &Slug) -> EventsPage {
 }
 
 async fn standing(fixture: &BoardFixture, channel: &Slug, reader: &Actor) -> Vec<Message> {
-    let query =
-        MessagesQuery { channel: channel.clone(), before: None, limit: 500, reader: reader.id() };
+    let query = MessagesQuery {
+        channel: channel.clone(),
+        range: MessageRange::Newest,
+        limit: 500,
+        reader: reader.id(),
+    };
     fixture.log.messages(query).await.unwrap().messages
+}
+
+/// Pages before, after and around a message have its neighbours, and say whether there are more.
+pub async fn messages_are_read_around_a_message(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, new_actor(Role::Member));
+    let mut ids = Vec::new();
+    for number in 0..10 {
+        ids.push(post(fixture, &message(&channel, "x"), &by, at(number)).await.id);
+    }
+    let read = async |range, limit| {
+        let query = MessagesQuery { channel: channel.clone(), range, limit, reader: by.id() };
+        let page = fixture.log.messages(query).await.unwrap();
+        let numbers = page.messages.iter().map(|message| message.id.seq).collect::<Vec<_>>();
+        (numbers, page.more, page.has_newer)
+    };
+    assert_eq!(read(MessageRange::Newest, 3).await, (vec![8, 9, 10], true, false));
+    assert_eq!(read(MessageRange::Before(ids[2]), 3).await, (vec![1, 2], false, true));
+    assert_eq!(read(MessageRange::After(ids[2]), 3).await, (vec![4, 5, 6], true, true));
+    assert_eq!(read(MessageRange::After(ids[7]), 3).await, (vec![9, 10], true, false));
+    assert_eq!(read(MessageRange::Around(ids[4]), 4).await, (vec![3, 4, 5, 6], true, true));
+    assert_eq!(read(MessageRange::Around(ids[0]), 4).await, (vec![1, 2], false, true));
+    assert_eq!(read(MessageRange::Around(ids[9]), 4).await, (vec![8, 9, 10], true, false));
+    let elsewhere = EventId { seq: 99, ..ids[0] };
+    let query = MessagesQuery {
+        channel,
+        range: MessageRange::Around(elsewhere),
+        limit: 4,
+        reader: by.id(),
+    };
+    let missing = fixture.log.messages(query).await.unwrap_err();
+    assert!(matches!(missing, Error::NotFound(_)), "{missing}");
 }
 
 /// The earlier texts of a message, oldest first.

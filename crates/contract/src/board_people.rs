@@ -3,7 +3,9 @@
 use lodge_domain::{
     Error,
     accounts::{AccountId, Role},
-    board::{Action, Cursor, EventId, PersonId, Profile, ReadPosition, Slug},
+    board::{
+        Action, Cursor, EventId, MessageRange, MessagesQuery, PersonId, Profile, ReadPosition, Slug,
+    },
     keys::KeyId,
 };
 
@@ -146,8 +148,51 @@ pub async fn mentions_of_a_bot_are_counted(fixture: &BoardFixture) {
         role: Role::Member,
     };
     fixture.people.save_profile(bot.clone()).await.unwrap();
-    post(fixture, &message(&channel, &format!("hello @{name}")), &by, at(1)).await;
+    post(fixture, &message(&channel, &format!("hello @{name}, @{name}x")), &by, at(1)).await;
     assert_eq!(unread(fixture, &channel, &bot).await, (1, 1));
+    assert_eq!(mentions(fixture, &channel).await, [name.to_lowercase()]);
+}
+
+/// The names that the newest message marks as mentions.
+async fn mentions(fixture: &BoardFixture, channel: &Slug) -> Vec<String> {
+    let (channel, range) = (channel.clone(), MessageRange::Newest);
+    let reader = PersonId::Account(AccountId(1));
+    let query = MessagesQuery { channel, range, limit: 1, reader };
+    let page = fixture.log.messages(query).await.unwrap();
+    page.messages[0].mentions.iter().map(ToString::to_string).collect()
+}
+
+/// A name is a mention once the board knows the member, and until the account is deleted.
+pub async fn only_names_of_members_are_mentions(fixture: &BoardFixture) {
+    let (channel, by, other) =
+        (channel(fixture).await, new_actor(Role::Member), new_actor(Role::Member));
+    let name = other.profile.username.clone();
+    let text = format!("@{} and @{name}", by.profile.username);
+    post(fixture, &message(&channel, &text), &by, at(1)).await;
+    assert_eq!(mentions(fixture, &channel).await, [by.profile.username.clone()]);
+    fixture.people.save_profile(other.profile.clone()).await.unwrap();
+    assert_eq!(mentions(fixture, &channel).await.len(), 2);
+    let PersonId::Account(account) = other.id() else { panic!("not an account") };
+    fixture.people.forget(account).await.unwrap();
+    assert_eq!(mentions(fixture, &channel).await, [by.profile.username]);
+}
+
+/// Members are found by the beginning of their name, in order, without banned ones.
+pub async fn members_are_found_by_the_beginning_of_their_name(fixture: &BoardFixture) {
+    let people = [(); 3].map(|()| new_actor(Role::Member).profile);
+    let prefix = format!("é{}", people[0].username);
+    let named =
+        |number: usize| Profile { username: format!("{prefix}{number}"), ..people[number].clone() };
+    for number in [2, 0, 1] {
+        fixture.people.save_profile(named(number)).await.unwrap();
+    }
+    let found = async |prefix: &str, limit| {
+        fixture.people.with_prefix(prefix.to_owned(), limit).await.unwrap()
+    };
+    assert_eq!(found(&prefix, 2).await, [named(0), named(1)]);
+    assert_eq!(found(&format!("{prefix}2"), 2).await, [named(2)]);
+    fixture.people.ban(people[0].person, Some(at(1))).await.unwrap();
+    assert_eq!(found(&prefix, 9).await, [named(1), named(2)]);
 }
 
 /// Messages show the current profile of their author; after a deletion only the messages are left.

@@ -1,9 +1,11 @@
 //! Events of a channel, and the messages that they add up to.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Body, ClientId, Cursor, EventId, EventSortKey, Profile, Reaction, Slug, Stamp};
-use crate::pictures::PictureId;
+use crate::{accounts::Username, pictures::PictureId};
 
 /// Whether a message can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -154,6 +156,8 @@ pub struct Message {
     pub by: Profile,
     /// The current text; `None` if the reader may not see it.
     pub body: Option<Body>,
+    /// The members of the board whom the text mentions.
+    pub mentions: BTreeSet<Username>,
     /// Whether it can be read.
     pub visibility: Visibility,
     /// The time of the last edit.
@@ -191,10 +195,12 @@ pub struct Quote {
 pub struct MessagesPage {
     /// The messages, in order.
     pub messages: Vec<Message>,
-    /// For the newest page: the cursor after all events that happened before this read.
+    /// The cursor after all events that happened before this read.
     pub cursor: Cursor,
     /// Whether there are earlier messages.
     pub more: bool,
+    /// Whether there are later messages.
+    pub has_newer: bool,
 }
 
 /// A message to be stored.

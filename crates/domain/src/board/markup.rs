@@ -19,20 +19,20 @@ pub const HTML_BYTES_MAX: usize = 24 * 1024;
 const DEPTH_MAX: usize = 8;
 
 /// Renders a message's text as HTML: paragraphs, line breaks, bold, italic, strikethrough, code, quotes, lists, links
-/// to the web and mentions. The only tags are `a`, `blockquote`, `br`, `code`, `del`, `em`, `hr`, `li`, `ol`, `p`,
-/// `pre`, `span`, `strong` and `ul`.
-pub fn html(body: &str) -> String {
-    written(body).map_or_else(|| plain(body), |page| page.html)
+/// to the web and mentions of `members`. The only tags are `a`, `blockquote`, `br`, `code`, `del`, `em`, `hr`, `li`,
+/// `ol`, `p`, `pre`, `span`, `strong` and `ul`.
+pub fn html(body: &str, members: &BTreeSet<Username>) -> String {
+    written(body, Some(members)).map_or_else(|| plain(body), |page| page.html)
 }
 
-/// The usernames that the HTML marks as mentions.
+/// The usernames that the HTML marks as mentions if they are members.
 pub(super) fn named(body: &str) -> BTreeSet<Username> {
-    written(body).map(|page| page.named.into_iter().collect()).unwrap_or_default()
+    written(body, None).map(|page| page.named.into_iter().collect()).unwrap_or_default()
 }
 
-/// The rendered text; `None` if it is to be shown as it was typed.
-fn written(body: &str) -> Option<Page> {
-    let mut page = Page::default();
+/// The rendered text, with mentions of `members`; `None` if it is to be shown as it was typed.
+fn written<'m>(body: &str, members: Option<&'m BTreeSet<Username>>) -> Option<Page<'m>> {
+    let mut page = Page { members, ..Page::default() };
     for event in TextMergeStream::new(Parser::new_ext(body, Options::ENABLE_STRIKETHROUGH)) {
         page.add(event);
         if page.html.len() > HTML_BYTES_MAX {
@@ -54,8 +54,10 @@ fn plain(body: &str) -> String {
 
 /// The HTML output and the parser's state.
 #[derive(Default)]
-struct Page {
+struct Page<'m> {
     html: String,
+    /// The names that are marked as mentions.
+    members: Option<&'m BTreeSet<Username>>,
     /// The closing tag of each open element; empty for those that are not shown.
     open: Vec<&'static str>,
     link: Option<Link>,
@@ -73,7 +75,7 @@ struct Link {
     text: String,
 }
 
-impl Page {
+impl Page<'_> {
     fn add(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -196,11 +198,13 @@ impl Page {
     fn names(&mut self, text: &str) {
         let mut written = 0;
         for mention in mentions(text).into_iter().take(MENTIONS_MAX - self.named.len()) {
-            self.lines(&text[written..mention.start]);
-            self.html.push_str("<span class=\"mention\">");
-            self.written(&text[mention.start..mention.end]);
-            self.html.push_str("</span>");
-            written = mention.end;
+            if self.members.is_some_and(|members| members.contains(&mention.username)) {
+                self.lines(&text[written..mention.start]);
+                self.html.push_str("<span class=\"mention\">");
+                self.written(&text[mention.start..mention.end]);
+                self.html.push_str("</span>");
+                written = mention.end;
+            }
             self.named.push(mention.username);
         }
         self.lines(&text[written..]);
@@ -274,6 +278,11 @@ mod tests {
 
     use super::{super::html_check, *};
 
+    /// Renders a text on a board with the member ada.
+    fn html(body: &str) -> String {
+        super::html(body, &BTreeSet::from([Username::parse("ada").unwrap()]))
+    }
+
     #[test]
     fn markdown_becomes_html() {
         for (typed, shown) in [
@@ -289,6 +298,7 @@ mod tests {
             ("# a", "<p><strong>a</strong></p>"),
             ("5 * 3 * 2 and a_b_c", "<p>5 * 3 * 2 and a_b_c</p>"),
             ("hi @Ada, not x@y.z", "<p>hi <span class=\"mention\">@Ada</span>, not x@y.z</p>"),
+            ("@bob <is> no @member", "<p>@bob &lt;is&gt; no @member</p>"),
             ("`@ada`", "<p><code>@ada</code></p>"),
         ] {
             assert_eq!(html(typed), shown, "{typed:?}");

@@ -37,7 +37,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// The distinct members whom a message mentions: those that its HTML marks, so not those in code or in a link.
+/// The distinct names that a message mentions: not those in code or in a link. Its HTML marks those of members.
 pub fn mentioned(body: &Body) -> BTreeSet<Username> {
     // The `@` may be written as an HTML entity.
     let may_name = body.as_str().contains(['@', '&']);

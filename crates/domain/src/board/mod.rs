@@ -10,6 +10,7 @@ mod html_check;
 mod markup;
 mod member_sync;
 mod mentions;
+mod notifier;
 mod origin;
 mod page;
 mod people;
@@ -37,6 +38,7 @@ pub use self::{
     markup::{HTML_BYTES_MAX, html},
     member_sync::MemberSync,
     mentions::{MENTIONS_MAX, Mention, mentioned, mentions},
+    notifier::MentionWatch,
     origin::{EventId, Origin},
     people::{Actor, BOT_PREFIX, PersonId, Profile},
     presence::{PRESENCE_TTL, Presence},
@@ -48,8 +50,8 @@ pub use self::{
     service::{Board, BoardStores, MemberUpdate},
     stamp::Stamp,
     store::{
-        BoardLog, BoardMembers, Channels, EventLog, KnownMember, MessagePictures, MessageSearch,
-        MessagesQuery, PAGE_MAX, ReadPosition, ReadPositions, Report, Reports, UNREAD_MAX, Unread,
-        Word,
+        BoardLog, BoardMembers, Channels, EventLog, KnownMember, MessagePictures, MessageRange,
+        MessageSearch, MessagesQuery, PAGE_MAX, ReadPosition, ReadPositions, Report, Reports,
+        UNREAD_MAX, Unread, Word,
     },
 };

@@ -28,16 +28,15 @@ impl Board {
 
     /// Stores a picture and then its message. A repetition returns the original event, and its picture is removed.
     pub async fn post_with(&self, by: &Actor, new: NewMessage, picture: Picture) -> Result<Posted> {
-        let (log, keeper, rings) =
-            (Arc::clone(&self.stores.log), self.keeper.clone(), self.wakeups.clone());
+        let (log, keeper, notifier) =
+            (Arc::clone(&self.stores.log), self.keeper.clone(), self.notifier.clone());
         let (writer, now) = (by.clone(), self.clock.now());
         let name = async move |id| {
             let channel = new.channel.clone();
             let new = NewMessage { picture: Some(id), ..new };
             let posted = log.post(new, writer, now).await?;
             match &posted {
-                // There may be no listener.
-                Posted::New(_) => drop(rings.send(channel)),
+                Posted::New(event) => notifier.notify(channel, event),
                 Posted::Repeated(before) => {
                     keeper.remove(id).await;
                     check_pictured(before)?;

@@ -8,7 +8,9 @@ use super::{
     Action, Actor, Applied, BoardEvent, BoardLog, BoardMembers, Channel, ChannelChange, Channels,
     Cursor, EventId, EventRange, EventsPage, KnownMember, Message, MessagePictures, MessageSearch,
     MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Profile, ReadPosition,
-    ReadPositions, Report, Reports, Slug, Topic, UNREAD_MAX, Unread, Version, Word, rules,
+    ReadPositions, Report, Reports, Slug, Topic, UNREAD_MAX, Unread, Version, Word,
+    notifier::{MentionWatch, Notifier},
+    rules,
 };
 use crate::{
     Clock, Error, Result,
@@ -17,14 +19,17 @@ use crate::{
     pictures::PictureKeeper,
 };
 
-/// Pending wake-ups of a listener; one that lags further behind has to look at all channels.
-const WAKEUPS_MAX: usize = 1_024;
-
 /// Pending member updates of a listener.
 const MEMBER_UPDATES_MAX: usize = 1_024;
 
 /// The longest reason of a report, in characters.
 const REASON_CHARS_MAX: usize = 500;
+
+/// The most names that complete a typed text.
+const NAMES_MAX: usize = 8;
+
+/// The longest text to complete, in characters.
+const PREFIX_CHARS_MAX: usize = 30;
 
 /// The most words of a search.
 const WORDS_MAX: usize = 8;
@@ -38,7 +43,7 @@ pub struct Board {
     pub(super) keeper: PictureKeeper,
     bots: Keys,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) wakeups: broadcast::Sender<Slug>,
+    pub(super) notifier: Notifier,
     member_updates: broadcast::Sender<MemberUpdate>,
 }
 
@@ -77,9 +82,8 @@ impl Board {
         bots: Keys,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let wakeups = broadcast::Sender::new(WAKEUPS_MAX);
         let member_updates = broadcast::Sender::new(MEMBER_UPDATES_MAX);
-        Self { stores, keeper, bots, clock, wakeups, member_updates }
+        Self { stores, keeper, bots, clock, notifier: Notifier::new(), member_updates }
     }
 
     /// The API keys of bots.
@@ -104,15 +108,33 @@ impl Board {
     /// Subscribes to the channels that get new events, as of now and in this process. A wake-up only makes a listener
     /// read sooner; the log is the source of truth.
     pub fn wakeups(&self) -> broadcast::Receiver<Slug> {
-        self.wakeups.subscribe()
+        self.notifier.wakeups()
+    }
+
+    /// Watches the mentions of a member in all channels, as of now and in this process; `None` for a bot with a name
+    /// that cannot be mentioned.
+    pub fn watch_mentions(&self, member: &Profile) -> Option<MentionWatch> {
+        Some(self.notifier.watch_mentions(Username::parse(&member.username).ok()?))
+    }
+
+    /// Returns the first [`NAMES_MAX`] members whose name begins with a typed text; none for an empty text.
+    pub async fn members_with_prefix(&self, typed: &str) -> Result<Vec<Profile>> {
+        let prefix = Username::prefix(typed);
+        if prefix.is_empty() || prefix.chars().count() > PREFIX_CHARS_MAX {
+            return Ok(Vec::new());
+        }
+        let mut members = self.stores.people.with_prefix(prefix, NAMES_MAX).await?;
+        // A bot may have a name that cannot be mentioned.
+        members.retain(|member| Username::parse(&member.username).is_ok());
+        Ok(members)
     }
 
     /// Stores a message; a repetition returns the original event.
     pub async fn post(&self, by: &Actor, new: NewMessage) -> Result<Posted> {
         let channel = new.channel.clone();
         let posted = self.stores.log.post(new, by.clone(), self.clock.now()).await?;
-        if let Posted::New(_) = posted {
-            self.notify(channel);
+        if let Posted::New(event) = &posted {
+            self.notifier.notify(channel, event);
         }
         Ok(posted)
     }
@@ -127,7 +149,8 @@ impl Board {
         self.stores.log.events(channel, reach, limit).await
     }
 
-    /// Returns messages of a channel in their current state, in order.
+    /// Returns messages of a channel in their current state, in order; [`Error::NotFound`] if the channel does not have
+    /// the message that the range names.
     pub async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage> {
         self.stores.log.messages(query).await
     }
@@ -177,7 +200,7 @@ impl Board {
         let applied =
             self.stores.log.apply(channel.clone(), message, action, by.clone(), now).await?;
         let Some(Applied { event, detached_picture: former }) = applied else { return Ok(None) };
-        self.notify(channel.clone());
+        self.notifier.notify(channel.clone(), &event);
         if let Some(picture) = former {
             self.keeper.remove(picture).await;
         }
@@ -369,11 +392,6 @@ impl Board {
             return Err(Error::invalid("q", "must contain at least one word"));
         }
         self.stores.log.search(MessageSearch { channel, words, limit, reader: by.id() }).await
-    }
-
-    fn notify(&self, channel: Slug) {
-        // There may be no listener.
-        let _ = self.wakeups.send(channel);
     }
 }
 

@@ -18,13 +18,27 @@ use crate::{
 /// The most events, or messages, of a page.
 pub const PAGE_MAX: usize = 500;
 
+/// The part of a channel's messages to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MessageRange {
+    /// The newest messages.
+    #[default]
+    Newest,
+    /// The last messages before this one.
+    Before(EventId),
+    /// The first messages after this one.
+    After(EventId),
+    /// This message in the middle, unless there are too few on one side of it.
+    Around(EventId),
+}
+
 /// A query for messages of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessagesQuery {
     /// The channel to read.
     pub channel: Slug,
-    /// Only messages before this one.
-    pub before: Option<EventId>,
+    /// The messages to read.
+    pub range: MessageRange,
     /// The most messages to return, 1 to [`PAGE_MAX`].
     pub limit: usize,
     /// The reader, whose own reactions are marked.
@@ -85,7 +99,8 @@ pub trait BoardLog: EventLog {
         by: Actor,
         now: Timestamp,
     ) -> Result<Option<Applied>>;
-    /// Returns the newest messages of a channel that match the query.
+    /// Returns messages of a channel, in order. Returns [`crate::Error::NotFound`] if the channel does not have the
+    /// message that the range names.
     async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage>;
     /// Returns one message; staff also read the text of a hidden one.
     async fn message(&self, channel: Slug, id: EventId, reader: Actor) -> Result<Option<Message>>;
@@ -160,6 +175,8 @@ pub trait BoardMembers: Send + Sync {
     async fn find(&self, person: PersonId) -> Result<Option<KnownMember>>;
     /// Finds a member with an account by username.
     async fn find_by_username(&self, username: Username) -> Result<Option<KnownMember>>;
+    /// Returns members whose name begins with `prefix`, by name, without banned ones.
+    async fn with_prefix(&self, prefix: String, limit: usize) -> Result<Vec<Profile>>;
     /// Bans a member since `since`, or lifts the ban; `None` if the member is unknown.
     async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<KnownMember>>;
     /// Returns all banned members.

@@ -1,9 +1,11 @@
 //! The pages of the board.
 
+use fantoccini::key::Key;
 use lodge_contract::pictures::files;
 
 use crate::{
     account::PASSWORD,
+    board_tabs::{ApiMember, busy},
     browser::Browser,
     engine::{Engine, Kind, Scripts},
     in_chromium, in_each_browser,
@@ -311,10 +313,21 @@ async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     write(browser, "Fresh **snow**").await;
     other.wait_for_script(MESSAGE_STATE, "Fresh snow; same page").await;
 
-    // Another member's message can be answered and reacted to.
+    // Another member's message can be answered and reacted to. The toolbar is worked by arrow keys.
     let open = async |browser: &Browser| {
         browser.one("#messages [id] .by > a").await.click().await.unwrap();
     };
+    open(&other).await;
+    let focused = "return document.activeElement.textContent + '; ' + document.querySelectorAll('.acts [tabindex=\"0\"]').length";
+    other.wait_for_script(focused, "👍; 1").await;
+    for (key, stop) in [(Key::Right, "❤️; 1"), (Key::End, "More; 1"), (Key::Right, "👍; 1")] {
+        other.press_key(key).await;
+        other.wait_for_script(focused, stop).await;
+    }
+    other.wait_for_script(COVERS, "nothing").await;
+    other.press_key(Key::Escape).await;
+    other.wait_for_script(focused, "…; 1").await;
+    assert!(!other.is_shown(".acts").await);
     open(&other).await;
     other.press("👍").await;
     for browser in [browser, &other] {
@@ -365,6 +378,82 @@ async fn a_message_is_answered_reacted_to_edited_and_deleted_in_place() {
     scene.end().await;
 }
 
+/// Returns what of the first message its toolbar covers, and whether it is clipped.
+const COVERS: &str = "
+    const box = (css) => document.querySelector(css).getBoundingClientRect();
+    const [bar, scroll] = [box('.acts'), box('.scroll')];
+    const covers = (css) => box(css).bottom > bar.top && box(css).top < bar.bottom;
+    const wrong = ['#messages .said', '#messages .by'].filter(covers);
+    if (bar.top < scroll.top || bar.bottom > scroll.bottom) wrong.push('clipped');
+    return wrong.join() || 'nothing';
+";
+
+#[tokio::test]
+async fn a_message_is_written_by_keyboard_with_names_and_a_pasted_picture() {
+    let scene = Scene::begin_on(busy(), Scripts::On).await;
+    let browser = &scene.browser;
+    let bob = ApiMember::start(&scene.server, "bob");
+    bob.write("Fresh snow");
+    browser.sign_up("ada").await;
+    browser.press_and_wait("Board", "Fresh snow").await;
+    browser.run_script("window.stays = 'same page'").await;
+
+    // The key / leads to the box, which completes names; Enter takes a name before it sends.
+    browser.write("/").await;
+    browser.write("hi @b").await;
+    browser
+        .wait_for_script(
+            "return document.querySelector('[role=option]')?.textContent ?? ''",
+            "bob @bob",
+        )
+        .await;
+    browser.press_key(Key::Enter).await;
+    assert_eq!(browser.value("body").await, "hi @bob ");
+    browser.write("and/or @zed").await;
+    browser.press_key(Key::Escape).await;
+    browser.press_key(Key::Enter).await;
+    browser.wait_for_script(MESSAGES, "Fresh snow,hi @bob and/or @zed; same page").await;
+    assert_eq!(browser.text("#messages .mention").await, "@bob");
+
+    // A pasted picture is shown by its name and can be removed.
+    browser.run_script(PASTE_PICTURE).await;
+    browser.wait_for_text("snow.png").await;
+    browser.press("Remove").await;
+    assert!(!browser.has(".chosen").await);
+    assert_eq!(
+        browser.run_script("return document.getElementById('picture').files.length").await,
+        0
+    );
+
+    // The box grows, up to a limit, and messages of one author follow without the name.
+    let height = "return document.getElementById('body').offsetHeight";
+    let low = browser.run_script(height).await.as_u64().unwrap();
+    browser.run_script("document.getElementById('body').value = 'a\\n'.repeat(100)").await;
+    let high = browser.run_script(height).await.as_u64().unwrap();
+    assert!(high > 2 * low && high < 400, "{low}, {high}");
+    write(browser, "one more").await;
+    browser
+        .wait_for_script(GROUPS, "day Today,Fresh snow,hi @bob and/or @zed,joined one more")
+        .await;
+    bob.write("indeed");
+    let groups = "day Today,Fresh snow,hi @bob and/or @zed,joined one more,indeed";
+    browser.wait_for_script(GROUPS, groups).await;
+    scene.end().await;
+}
+
+/// Pastes a picture into the box.
+const PASTE_PICTURE: &str = "
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File(['x'], 'snow.png', { type: 'image/png' }));
+    document.getElementById('body').dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true }));
+";
+
+/// Returns the days and messages of the list, and which messages are joined to the one before.
+const GROUPS: &str = "
+    const text = (item) => item.querySelector('.said')?.textContent ?? item.textContent;
+    return [...document.querySelectorAll('#messages > li')].map((item) => `${item.className} ${text(item)}`.trim()).join();
+";
+
 /// Starts a scene with one member on a board with this many messages.
 async fn full_board(messages: usize) -> Scene {
     let lodge = Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0");
@@ -405,6 +494,32 @@ async fn older_messages_load_when_scrolled_to() {
     ";
     browser.wait_for_script(ordered, "true").await;
     assert!(!browser.has("[rel=prev]").await, "there are no older messages");
+
+    // A search result leads to its message; the reader scrolls from there in both directions, until the page is live.
+    browser.open("/board/lobby/search?q=30").await;
+    browser.press("Show in #lobby").await;
+    let target = "
+        const at = document.querySelector('#messages > :target');
+        const [{ top, bottom }, view] = [at, document.querySelector('.scroll')].map((one) => one.getBoundingClientRect());
+        return at.querySelector('.said').textContent + '; ' + (top >= view.top && bottom <= view.bottom);
+    ";
+    browser.wait_for_script(target, "number 30; true").await;
+    let ends = "
+        const said = [...document.querySelectorAll('#messages .said')].map((body) => body.textContent);
+        return [said[0], said.at(-1), said.length].join();
+    ";
+    browser.wait_for_script(ends, "number 5,number 54,50").await;
+    for (top, wanted) in [
+        ("-1e6", "number 1,number 54,54"),
+        ("0", "number 1,number 104,104"),
+        ("0", "number 1,number 120,120"),
+    ] {
+        browser.run_script(&format!("document.querySelector('.scroll').scrollTop = {top}")).await;
+        browser.wait_for_script(ends, wanted).await;
+    }
+    ApiMember::start(&scene.server, "bob").write("number 121");
+    browser.wait_for_script(ends, "number 1,number 121,121").await;
+    browser.wait_for_script(ordered, "true").await;
     scene.end().await;
 }
 
@@ -468,10 +583,9 @@ async fn unread_messages_of_other_channels_are_counted_live() {
     browser.open("/board/lift-7").await;
     write(browser, "hello @bob").await;
     browser.wait_for_script(MESSAGES, "hello @bob; undefined").await;
-    // As if the tab became visible again: the page polls rarely by itself.
-    other.run_script("document.dispatchEvent(new Event('visibilitychange'))").await;
-    let counts = "return document.querySelector('.channels [href$=lift-7]').textContent + '; ' + document.querySelector('[data-channels]').textContent";
-    other.wait_for_script(counts, "#lift-7 1 @1; Channels 1").await;
+    // The stream of bob's page of the lobby says that he is mentioned: the page polls once a minute only.
+    let counts = "return document.querySelector('.channels [href$=lift-7]').textContent + '; ' + document.querySelector('[data-channels]').textContent + '; ' + document.title";
+    other.wait_for_script(counts, "#lift-7 1 @1; Channels 1 @1; (1) #lobby · Lodge").await;
     scene.end().await;
 }
 
@@ -489,6 +603,6 @@ async fn messages_that_arrive_in_a_hidden_tab_follow_a_marker() {
         write(&scene.browser, text).await;
     }
     let list = "return [...document.querySelectorAll('#messages > li')].map((item) => item.querySelector('.said')?.textContent ?? item.className).join()";
-    other.wait_for_script(list, "old,since,new,newer").await;
+    other.wait_for_script(list, "day,old,since,new,newer").await;
     scene.end().await;
 }

@@ -65,6 +65,7 @@ fn a_text_browser_signs_in_reads_pages_back_and_writes() {
         .finds("Your message")
         .types("Fresh snow")
         .press("<tab>")
+        .press("<tab>")
         .enters()
         .prints(&written)
         .finds("Older")

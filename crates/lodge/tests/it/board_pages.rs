@@ -109,6 +109,58 @@ fn older_messages_are_reachable_by_links() {
 }
 
 #[test]
+fn a_search_result_leads_to_its_message_among_older_and_newer_ones() {
+    let (server, [ada]) = lodge().start_with(["ada"]);
+    let bodies: Vec<_> = (0..130).map(|number| format!("number {number}")).collect();
+    for body in &bodies {
+        server.posted(&ada, &body.replace(' ', "-"), body);
+    }
+    let results = shown(&server, &ada, "/board/lobby/search?q=60");
+    let link = between(&results, "<a href=\"/board/lobby?around=", "\">Show in #lobby").unwrap();
+    let (id, anchor) = link.split_once('#').unwrap();
+    let place = shown(&server, &ada, &format!("/board/lobby?around={id}"));
+    assert!(place.contains(&format!("<li id=\"{anchor}\"")), "{anchor}: {place}");
+    assert_eq!(said(&place), bodies[35..85]);
+    assert!(place.contains(">Newest</a>") && place.contains(" rel=\"prev\""), "{place}");
+
+    let mut page = place;
+    let mut found = Vec::new();
+    while let Some(newer) = between(&page, "href=\"/board/lobby?after=", "#messages\" rel=\"next\"")
+    {
+        page = shown(&server, &ada, &format!("/board/lobby?after={newer}"));
+        found.extend(said(&page).into_iter().map(str::to_owned));
+    }
+    assert_eq!(found, bodies[85..]);
+    assert!(page.contains("src=\"/assets/board.js?"), "the newest page is live");
+    let last = page.rsplit_once("<li id=\"m").unwrap().1.split_once('"').unwrap().0;
+    let after = server.on_page(&ada, "GET", &format!("/board/lobby?after={last}"));
+    after.send().leads_to(303, "/board/lobby");
+    server.on_page(&ada, "GET", "/board/lobby?around=7:42").expect(404);
+    server.on_page(&ada, "GET", "/board/lobby?around=x").expect(400);
+}
+
+#[test]
+fn only_names_of_members_are_completed_and_marked() {
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    shown(&server, &bob, "/board");
+    server.posted(&ada, "one", "@bob, @Bob and @unknown");
+    let page = shown(&server, &ada, "/board");
+    assert_eq!(
+        said(&page),
+        ["<span class=\"mention\">@bob</span>, <span class=\"mention\">@Bob</span> and @unknown"]
+    );
+    let names = |typed: &str| {
+        let path = format!("/board/-/names?q={typed}");
+        each(&server.on_page(&ada, "GET", &path).expect(200).json()["people"], "username")
+    };
+    assert_eq!(names("B"), [json!("bob")]);
+    for typed in ["", "x", "b%25", &"b".repeat(200)] {
+        assert!(names(typed).is_empty(), "{typed}");
+    }
+    server.on_page(&ada, "GET", "/board/-/names").expect(400);
+}
+
+#[test]
 fn hidden_and_deleted_text_is_on_no_page_of_a_member() {
     let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let cleo = server.moderator("cleo");
@@ -142,6 +194,7 @@ fn hidden_and_deleted_text_is_on_no_page_of_a_member() {
     for path in [
         "/board",
         &format!("/board/lobby?before={to_deleted}"),
+        &format!("/board/lobby?around={hidden}"),
         &format!("/board/lobby?reply={hidden}"),
         &format!("/board/lobby/m/{hidden}"),
         &format!("/board/lobby/m/{deleted}"),
@@ -261,7 +314,7 @@ fn visitors_are_redirected_to_sign_in() {
     for path in ["/board/lobby", "/board/lobby/search", "/board/-/channels", "/board/lobby/m/7:1"] {
         server.ask("GET", path).browser().send().leads_to(303, &format!("/login?next={path}"));
     }
-    server.get_each(401, &["/board/lobby/live", "/board/lobby/since"]);
+    server.get_each(401, &["/board/lobby/live", "/board/lobby/since", "/board/-/names?q=a"]);
 }
 
 #[test]

@@ -28,6 +28,8 @@ macro_rules! select {
 statements! {
     ONE = select!("WHERE p.person = ?");
     NAMED = select!("WHERE p.username = ? AND p.person > 0");
+    WITH_PREFIX = same(concat!("SELECT ", profile_columns!(), " FROM board_people p \
+        WHERE p.username >= ? AND p.username < ? AND p.banned_at IS NULL ORDER BY p.username LIMIT ?"));
     BANNED = select!("WHERE p.banned_at IS NOT NULL ORDER BY p.banned_at");
     ADD = same("INSERT INTO board_people (username, nickname, picture, role, person) VALUES (?, ?, ?, ?, ?)");
     CHANGE = same("UPDATE board_people SET username = ?, nickname = ?, picture = ?, role = ? WHERE person = ?");
@@ -63,6 +65,12 @@ impl<D: Database> BoardMembers for SqlBoard<D> {
 
     async fn find_by_username(&self, username: Username) -> Result<Option<KnownMember>> {
         self.read(move |tx| tx.one(&NAMED, values![username.as_str()], known)).await
+    }
+
+    async fn with_prefix(&self, prefix: String, limit: usize) -> Result<Vec<Profile>> {
+        let end = format!("{prefix}{}", char::MAX);
+        let read = |row: Row<'_>| profile(row, 0);
+        self.read(move |tx| tx.all(&WITH_PREFIX, values![&prefix, &end, limit], read)).await
     }
 
     async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<KnownMember>> {

@@ -3,17 +3,17 @@
 use std::cmp::Reverse;
 
 use lodge_domain::board::{
-    Actor, EDITS_MAX, EventId, Message, MessageSearch, MessagesPage, MessagesQuery, PersonId, Slug,
-    Stamp, Version, Visibility,
+    Actor, EDITS_MAX, EventId, Message, MessageRange, MessageSearch, MessagesPage, MessagesQuery,
+    PersonId, Slug, Stamp, Version, Visibility,
 };
 
 use super::{
-    WordIndex, origins,
+    ChannelRow, WordIndex, origins,
     projection::no_message,
     row::{self, Reader, event_key, select_messages},
 };
 use crate::{
-    Failure, Row, Statement, Tx,
+    Failure, Row, Statement, Tx, Value,
     statement::{pair, same, statements},
     tx::values,
 };
@@ -29,6 +29,12 @@ statements! {
     /// The last messages before a position.
     BEFORE = same(select_messages!("WHERE m.channel = ? AND (m.at, m.origin, m.seq) < (?, ?, ?) \
         ORDER BY m.at DESC, m.origin DESC, m.seq DESC LIMIT ?"));
+    /// The first messages after a position.
+    AFTER = same(select_messages!("WHERE m.channel = ? AND (m.at, m.origin, m.seq) > (?, ?, ?) \
+        ORDER BY m.at, m.origin, m.seq LIMIT ?"));
+    /// The first messages from a position on.
+    FROM = same(select_messages!("WHERE m.channel = ? AND (m.at, m.origin, m.seq) >= (?, ?, ?) \
+        ORDER BY m.at, m.origin, m.seq LIMIT ?"));
     WRITTEN = same(select_messages!("WHERE m.author = ? AND m.row > ? ORDER BY m.row LIMIT ?"));
     ONE = same(select_messages!("WHERE m.channel = ? AND m.origin = ? AND m.seq = ?"));
     BY_ROW = same(select_messages!("WHERE m.row = ?"));
@@ -43,33 +49,54 @@ statements! {
 }
 
 /// Statements that must read their rows in the order of an index.
-pub(super) static PAGES: &[&Statement] = &[&LAST, &BEFORE, &WRITTEN];
+pub(super) static PAGES: &[&Statement] = &[&LAST, &BEFORE, &AFTER, &FROM, &WRITTEN];
 
-/// Returns the last messages of a channel, or the last before a given message.
+/// Returns a page of messages of a channel.
 pub(super) fn page(tx: &mut dyn Tx, query: &MessagesQuery) -> Result<MessagesPage, Failure> {
     let channel = origins::channel(tx, &query.channel)?;
     let standings = origins::origin_states(tx, channel)?;
     let cursor = origins::end_cursor(&standings).folded(&origins::closed(&standings))?;
     let reader = Reader { person: query.reader, sees_hidden: false };
-    let limit = query.limit.saturating_add(1);
-    let found = match query.before {
-        None => row::messages(tx, &LAST, values![channel.0, limit], reader)?,
-        Some(id) => {
-            let at = tx.one(&PLACE, &event_key(channel, id), |row| row.get::<i64>(0))?;
-            let [channel, origin, seq] = event_key(channel, id);
-            let values = values![channel, at.ok_or_else(no_message)?, origin, seq, limit];
-            row::messages(tx, &BEFORE, values, reader)?
+    let part = |tx: &mut dyn Tx, statement: &Statement, place: &[Value<'_>], limit: usize| {
+        // One more than wanted says whether there are more.
+        let values = [place, values![limit.saturating_add(1)]].concat();
+        let found = row::messages(tx, statement, &values, reader)?;
+        let more = found.len() > limit;
+        let messages = found.into_iter().take(limit).map(|(_, message)| message).collect();
+        Ok::<(Vec<Message>, bool), Failure>((messages, more))
+    };
+    let (none, limit) = (Vec::new, query.limit);
+    let ((mut messages, more), (newer, has_newer)) = match query.range {
+        MessageRange::Newest => (part(tx, &LAST, values![channel.0], limit)?, (none(), false)),
+        MessageRange::Before(id) => {
+            let place = position(tx, channel, id)?;
+            (part(tx, &BEFORE, &place, limit)?, (none(), true))
+        }
+        MessageRange::After(id) => {
+            let place = position(tx, channel, id)?;
+            ((none(), true), part(tx, &AFTER, &place, limit)?)
+        }
+        MessageRange::Around(id) => {
+            let place = position(tx, channel, id)?;
+            let before = limit / 2;
+            (part(tx, &BEFORE, &place, before)?, part(tx, &FROM, &place, limit - before)?)
         }
     };
-    let more = found.len() > query.limit;
-    let mut messages = without_rows(found);
-    messages.truncate(query.limit);
     messages.reverse();
-    Ok(MessagesPage { messages, cursor, more })
+    messages.extend(newer);
+    Ok(MessagesPage { messages, cursor, more, has_newer })
 }
 
-fn without_rows(found: Vec<(i64, Message)>) -> Vec<Message> {
-    found.into_iter().map(|(_, message)| message).collect()
+/// Returns the place of a message in the order of its channel: channel, time, origin, seq.
+fn position(
+    tx: &mut dyn Tx,
+    channel: ChannelRow,
+    id: EventId,
+) -> Result<[Value<'static>; 4], Failure> {
+    let key = event_key(channel, id);
+    let at = tx.one(&PLACE, &key, |row| row.get::<i64>(0))?.ok_or_else(no_message)?;
+    let [channel, origin, seq] = key;
+    Ok([channel, Value::Int(at), origin, seq])
 }
 
 /// Returns one message; staff can read a hidden one.

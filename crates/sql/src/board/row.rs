@@ -1,11 +1,13 @@
 //! Conversions between rows of the board and values of the domain.
 
+use std::collections::BTreeSet;
+
 use lodge_domain::{
     Error,
-    accounts::PictureId,
+    accounts::{PictureId, Username},
     board::{
         BoardEvent, BoardEventContent, Body, EventId, Message, Origin, PersonId, Profile, Quote,
-        Reaction, ReactionCount, Slug, Stamp, Visibility,
+        Reaction, ReactionCount, Slug, Stamp, Visibility, mentioned,
     },
 };
 
@@ -165,6 +167,9 @@ pub(super) use {profile_columns, select_events, select_messages};
 statements! {
     REACTIONS = same("SELECT sign, count(*), max(person = ?) FROM board_reactions \
         WHERE channel = ? AND origin = ? AND seq = ? AND NOT is_removed GROUP BY sign");
+    IS_MEMBER = same("SELECT 1 FROM board_people WHERE username = ?");
+    /// The name of a bot may have capital letters.
+    IS_BOT = same("SELECT 1 FROM board_people WHERE person < 0 AND lower(username) = ?");
 }
 
 /// The reader of messages: decides which reactions are `is_mine`, and whether hidden messages are readable.
@@ -195,6 +200,9 @@ pub(super) fn messages(
         |row: Row<'_>| Ok((ChannelRow(row.get(13)?), row.get::<i64>(14)?, message(row, reader)?));
     let found = tx.all(statement, values, read)?;
     let with_reactions = |(channel, row, mut message): (_, _, Message)| {
+        if let Some(body) = &message.body {
+            message.mentions = mentions(tx, body)?;
+        }
         if reader.can_read(message.visibility) {
             message.reactions = reactions(tx, channel, message.id, reader.person)?;
         }
@@ -203,7 +211,19 @@ pub(super) fn messages(
     found.into_iter().map(with_reactions).collect()
 }
 
-/// Reads a row of [`select_messages`] as far as the reader may read it, without reactions.
+/// Returns the members whom a text mentions.
+fn mentions(tx: &mut dyn Tx, body: &Body) -> Result<BTreeSet<Username>, Failure> {
+    let mut members = BTreeSet::new();
+    for name in mentioned(body) {
+        let key = values![name.as_str()];
+        if tx.exists(&IS_MEMBER, key)? || tx.exists(&IS_BOT, key)? {
+            members.insert(name);
+        }
+    }
+    Ok(members)
+}
+
+/// Reads a row of [`select_messages`] as far as the reader may read it, without mentions and reactions.
 fn message(row: Row<'_>, reader: Reader) -> Result<Message, Failure> {
     let visibility = visibility(row.get(5)?)?;
     let is_readable = reader.can_read(visibility);
@@ -213,6 +233,7 @@ fn message(row: Row<'_>, reader: Reader) -> Result<Message, Failure> {
         at: Stamp::stored(row.get(3)?),
         by: profile(row, 15)?,
         body: body(row, 4)?.filter(|_| is_readable),
+        mentions: BTreeSet::new(),
         visibility,
         edited_at: row.get::<Option<i64>>(6)?.map(Stamp::stored),
         reply_to: if is_readable { quote(row)? } else { None },

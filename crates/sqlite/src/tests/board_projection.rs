@@ -10,8 +10,8 @@ use lodge_domain::{
     accounts::Role,
     board::{
         Actor, BoardEvent, BoardEventContent, BoardLog, Body, ClientId, Cursor, EventId, EventLog,
-        EventRange, Message, MessageSearch, MessagesQuery, NewMessage, Origin, Posted, Reaction,
-        ReadPositions, Slug, Stamp, Unread, Word,
+        EventRange, Message, MessageRange, MessageSearch, MessagesQuery, NewMessage, Origin,
+        Posted, Reaction, ReadPositions, Slug, Stamp, Unread, Word,
     },
 };
 use lodge_sql::{App, SqlReadPositions};
@@ -127,8 +127,12 @@ async fn seen_after(
 
 async fn seen(engine: &Arc<Engine>, reader: &Actor) -> Seen {
     let board = board(engine);
-    let query =
-        MessagesQuery { channel: Slug::lobby(), before: None, limit: 500, reader: reader.id() };
+    let query = MessagesQuery {
+        channel: Slug::lobby(),
+        range: MessageRange::Newest,
+        limit: 500,
+        reader: reader.id(),
+    };
     let messages = board.messages(query).await.unwrap().messages;
     let reach = EventRange::After(Cursor::default());
     let mut events = board.events(Slug::lobby(), reach, 500).await.unwrap().events;

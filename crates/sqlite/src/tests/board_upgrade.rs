@@ -5,7 +5,7 @@ use lodge_domain::{
     accounts::{PictureId, Role},
     board::{
         Action, BoardEventContent, BoardLog, Body, Cursor, EventId, EventLog, EventRange, Message,
-        MessageSearch, MessagesQuery, Origin, Reports, Slug, Word,
+        MessageRange, MessageSearch, MessagesQuery, Origin, Reports, Slug, Word,
     },
 };
 use rusqlite::Connection;
@@ -64,7 +64,8 @@ async fn an_upgraded_board_shows_the_same_messages_and_accepts_changes() {
     let (board, staff) = (board(&engine), new_actor(Role::Moderator));
     let messages = async || {
         let channel = Slug::lobby();
-        let query = MessagesQuery { channel, before: None, limit: 50, reader: staff.id() };
+        let query =
+            MessagesQuery { channel, range: MessageRange::Newest, limit: 50, reader: staff.id() };
         board.messages(query).await.unwrap().messages
     };
     let search = async |text: &str| {

@@ -1,12 +1,12 @@
 //! One stream of a channel's events.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use lodge_domain::{
     Error, Result,
-    board::{BANNED, BoardEvent, Cursor, EventRange, Slug},
+    board::{BANNED, BoardEvent, Cursor, EventRange, MentionWatch, Slug},
 };
 use tokio::{
     sync::broadcast::{self, error::RecvError},
@@ -30,6 +30,9 @@ const WAITING_BYTES_MAX: usize = 32 * 1024;
 /// The period of checking that the session or bot key is still valid.
 const CHECK_PERIOD: Duration = Duration::from_millis(500);
 
+/// The frame after a mention of the reader, which makes a page read its unread counts.
+const MENTION: Bytes = Bytes::from_static(b"event: mention\ndata: {}\n\n");
+
 /// Consecutive failed checks or reads after which the stream is closed.
 const FAILURES_MAX: u32 = 20;
 
@@ -41,6 +44,8 @@ pub(super) struct EventStream {
     audience: Audience,
     reader: Reader,
     frames: broadcast::Receiver<Frame>,
+    /// The reader's mentions in any channel; `None` for programs.
+    mentions: Option<MentionWatch>,
     pub(super) waiting: VecDeque<Bytes>,
     checks: Interval,
     failures: u32,
@@ -68,6 +73,9 @@ impl EventStream {
         }
         let (stay, frames, people) = shared.enter(&channel, &visitor.actor.profile);
         waiting.push_back(people);
+        let is_page = audience == Audience::Pages;
+        let mentions =
+            is_page.then(|| shared.board.watch_mentions(&visitor.actor.profile)).flatten();
         let mut checks = interval(CHECK_PERIOD);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -77,6 +85,7 @@ impl EventStream {
             audience,
             reader: Reader::from(cursor),
             frames,
+            mentions,
             waiting,
             checks,
             failures: 0,
@@ -112,6 +121,7 @@ impl EventStream {
                 () = self.own.banned.cancelled() => {}
                 _ = self.checks.tick() => self.check_credential().await,
                 heard = self.frames.recv() => self.receive(heard).await,
+                () = next_mention(&mut self.mentions) => self.waiting.push_back(MENTION),
             }
         }
     }
@@ -238,5 +248,13 @@ impl EventStream {
         self.failures += 1;
         // The client reconnects, and gets the error as a response.
         self.has_ended |= self.failures >= FAILURES_MAX;
+    }
+}
+
+/// Waits for a mention of the reader; forever for a stream without them.
+async fn next_mention(mentions: &mut Option<MentionWatch>) {
+    match mentions {
+        Some(mentions) => mentions.mentioned().await,
+        None => future::pending().await,
     }
 }

@@ -108,7 +108,7 @@ impl BoardLog for Memory {
     }
 
     async fn message(&self, _: Slug, _: EventId, _: Actor) -> Result<Option<Message>> {
-        unused()
+        Ok(None)
     }
 
     async fn history(&self, _: Slug, _: EventId) -> Result<Vec<Version>> {
@@ -154,6 +154,10 @@ impl BoardMembers for Memory {
     }
 
     async fn find_by_username(&self, _: Username) -> Result<Option<KnownMember>> {
+        unused()
+    }
+
+    async fn with_prefix(&self, _: String, _: usize) -> Result<Vec<Profile>> {
         unused()
     }
 
@@ -531,6 +535,24 @@ async fn pages_get_html_that_is_rendered_once_for_all() {
         frames.push(told.page_frames(board, &lobby, &page.cursor).await.unwrap().0);
     }
     assert_eq!(frames[0].as_ptr(), frames[1].as_ptr(), "both share the same bytes");
+}
+
+#[tokio::test]
+async fn only_pages_of_a_mentioned_member_are_notified() {
+    let (_, hub) = scene();
+    let mut page = hub.listen_as(1, Audience::Pages);
+    let mut others = [hub.listen_as(2, Audience::Pages), hub.listen(1)];
+    hub.say("one".to_owned(), "hello @bot1").await;
+    assert_eq!(word(&mut page, "mention").await, "event: mention\ndata: {}\n\n");
+    for listener in &mut others {
+        let mut told = String::new();
+        while !told.contains("id: 7:1\n") {
+            let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
+            told.push_str(std::str::from_utf8(&next).unwrap());
+        }
+        assert!(!told.contains("event: mention"), "{told}");
+        assert!(listener.next().now_or_never().is_none());
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use axum::{Json, body::Body as RequestBody, extract::State, response::IntoResponse};
 use http::StatusCode;
 use lodge_domain::{
-    board::{Action, Actor, Body, MessagesQuery, PAGE_MAX, Posted, Reaction, Visibility},
+    board::{
+        Action, Actor, Body, MessageRange, MessagesQuery, PAGE_MAX, Posted, Reaction, Visibility,
+    },
     pictures::Shape,
 };
 use serde::{Deserialize, Serialize};
@@ -140,10 +142,11 @@ pub(super) async fn list(
 ) -> HttpResult {
     let before = query.before.filter(|before| !before.is_empty());
     let before = before.map(|id| message_id_of_field("before", &id)).transpose()?;
+    let range = before.map_or(MessageRange::Newest, MessageRange::Before);
     let limit = limit("limit", query.limit, PAGE_DEFAULT, PAGE_MAX)?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
     app.hub.record_activity(&channel, &by.profile);
-    let query = MessagesQuery { channel, before, limit, reader: by.id() };
+    let query = MessagesQuery { channel, range, limit, reader: by.id() };
     let page = app.board.messages(query).await?;
     Ok(private(Json(MessagesJson {
         messages: page.messages.into_iter().map(Into::into).collect(),

@@ -1,9 +1,13 @@
 //! Events for pages: with the current HTML of the message, which the script inserts as it is.
 
+use std::collections::BTreeSet;
+
 use lodge_domain::{
     Result,
     accounts::{AccountId, Role},
-    board::{Actor, Board, BoardEvent, BoardEventContent, Message, PersonId, Profile, Slug},
+    board::{
+        Actor, Board, BoardEvent, BoardEventContent, Message, PersonId, Profile, Slug, mentioned,
+    },
 };
 use serde::Serialize;
 
@@ -31,23 +35,29 @@ pub(super) async fn page_event(
         board.find(&anonymous_actor(), channel, id).await?
     };
     let html = message.map(|message| {
-        MessageItem { message: &message, reader: None, is_closed: false }.to_string()
+        MessageItem { message: &message, reader: None, is_closed: false, is_joined: false }
+            .to_string()
     });
     Ok(PageEventJson { event: EventJson::from(event).without_body(), html })
 }
 
-/// Builds the message from its event alone; `None` for a reply, whose quote must be read from the store.
+/// Builds the message from its event alone; `None` if the store must be read: for the quote of a reply, and for which
+/// of the names in the text are of members.
 fn new_message(channel: &Slug, event: &BoardEvent) -> Option<Message> {
     let BoardEventContent::Message { body, reply_to: None, picture, visibility } = &event.content
     else {
         return None;
     };
+    if body.as_ref().is_some_and(|body| !mentioned(body).is_empty()) {
+        return None;
+    }
     Some(Message {
         id: event.id,
         channel: channel.clone(),
         at: event.at,
         by: event.by.clone(),
         body: body.clone(),
+        mentions: BTreeSet::new(),
         visibility: *visibility,
         edited_at: None,
         reply_to: None,

@@ -33,6 +33,7 @@ pub(super) fn routes() -> Routes<BoardApp> {
         .on_within(BODY_BYTES_MAX, Method::POST, ONE, message_page::change)
         .on(Method::GET, "/board/{channel}/search", search::show)
         .on(Method::GET, "/board/-/unread", live::unread)
+        .on(Method::GET, "/board/-/names", live::names)
         .on(Method::GET, "/board/-/channels", channels::show)
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/-/channels", channels::save)
         .on(Method::GET, "/board/-/reports", reports::show)

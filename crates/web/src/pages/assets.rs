@@ -10,29 +10,66 @@ use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use lodge_domain::Error;
-use rust_embed::{EmbeddedFile, RustEmbed};
+use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
 
 use crate::{conditional::Tagged, error::HttpResult, request::PathParam, routes::Routes};
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
-struct Assets;
+struct Files;
+
+/// A file as it is served.
+struct Asset {
+    data: Bytes,
+    /// The compressed data of a style or script, which contain no secrets that a length could leak.
+    packed: Option<Bytes>,
+    version: String,
+    /// The URL with the version.
+    url: String,
+}
 
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const ASK_AGAIN: &str = "public, max-age=0, must-revalidate";
 const A_DAY: &str = "public, max-age=86400";
 
-/// File name to URL with version.
-static URLS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
-    let files = Assets::iter().filter_map(|name| Some((Assets::get(&name)?, name)));
-    files
-        .map(|(file, name)| (name.to_string(), format!("/assets/{name}?v={}", version(&file))))
-        .collect()
+static ASSETS: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
+    let mut assets = HashMap::new();
+    Files::iter().for_each(|name| load(&name, &mut assets));
+    assets
 });
+
+/// Adds a file, after the scripts that it imports. Imports must not be circular.
+fn load(name: &str, assets: &mut HashMap<String, Asset>) {
+    if assets.contains_key(name) {
+        return;
+    }
+    let Some(file) = Files::get(name) else { return };
+    let is_script = name.ends_with(".js");
+    let data = if is_script { with_versions(&file.data, assets) } else { file.data.into_owned() };
+    let version = version(&data);
+    let packed = kind(name).starts_with("text/").then(|| packed(&data)).flatten();
+    let url = format!("/assets/{name}?v={version}");
+    assets.insert(name.to_owned(), Asset { data: data.into(), packed, version, url });
+}
+
+/// Adds the versions to the names of imported scripts: `"./name.js"` becomes `"./name.js?v=0123456789abcdef"`.
+fn with_versions(script: &[u8], assets: &mut HashMap<String, Asset>) -> Vec<u8> {
+    let script = String::from_utf8_lossy(script);
+    let mut parts = script.split("\"./");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('"').unwrap_or((part, ""));
+        load(name, assets);
+        let version = assets.get(name).map_or("", |asset| &asset.version);
+        let _ = write!(text, "\"./{name}?v={version}\"{rest}");
+    }
+    text.into_bytes()
+}
 
 /// Returns the URL of an asset; empty for an unknown name.
 pub(crate) fn url(name: &str) -> &'static str {
-    URLS.get(name).map_or("", String::as_str)
+    ASSETS.get(name).map_or("", |asset| &asset.url)
 }
 
 /// The routes of assets, which need no state.
@@ -49,16 +86,16 @@ async fn file(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> HttpResult {
-    let file = Assets::get(&name).ok_or(Error::not_found("there is no such file"))?;
-    let is_current = query.as_deref().and_then(|query| query.strip_prefix("v="))
-        == Some(version(&file).as_str());
-    Ok(answer(&name, &file, if is_current { FOR_EVER } else { ASK_AGAIN }, &headers))
+    let asset = ASSETS.get(&name).ok_or(Error::not_found("there is no such file"))?;
+    let is_current =
+        query.as_deref().and_then(|query| query.strip_prefix("v=")) == Some(&*asset.version);
+    Ok(answer(&name, asset, if is_current { FOR_EVER } else { ASK_AGAIN }, &headers))
 }
 
 /// `GET /favicon.ico`, for clients that do not read the page.
 async fn favicon(headers: HeaderMap) -> HttpResult {
-    let file = Assets::get("favicon.ico").ok_or(Error::not_found("there is no such file"))?;
-    Ok(answer("favicon.ico", &file, A_DAY, &headers))
+    let asset = ASSETS.get("favicon.ico").ok_or(Error::not_found("there is no such file"))?;
+    Ok(answer("favicon.ico", asset, A_DAY, &headers))
 }
 
 /// Search engines may follow short links but not index the pages that manage them.
@@ -74,10 +111,10 @@ async fn robots() -> Response {
         .into_response()
 }
 
-fn answer(name: &str, file: &EmbeddedFile, cached: &'static str, headers: &HeaderMap) -> Response {
-    let tagged = Tagged { tag: version(file), cached, kind: kind(name) };
-    let packed = PACKED.get(name).filter(|_| takes_gzip(headers));
-    let Some(packed) = packed else { return varies(tagged.answer(headers, file.data.clone())) };
+fn answer(name: &str, asset: &Asset, cached: &'static str, headers: &HeaderMap) -> Response {
+    let tagged = Tagged { tag: asset.version.clone(), cached, kind: kind(name) };
+    let packed = asset.packed.as_ref().filter(|_| takes_gzip(headers));
+    let Some(packed) = packed else { return varies(tagged.answer(headers, asset.data.clone())) };
     let tagged = Tagged { tag: format!("{}-gz", tagged.tag), ..tagged };
     let mut response = tagged.answer(headers, packed.clone());
     if response.status() == StatusCode::OK {
@@ -93,12 +130,6 @@ fn varies(mut response: Response) -> Response {
     response
 }
 
-/// Styles and scripts, compressed; they contain no secrets that a length could leak.
-static PACKED: LazyLock<HashMap<String, Bytes>> = LazyLock::new(|| {
-    let texts = Assets::iter().filter(|name| kind(name).starts_with("text/"));
-    texts.filter_map(|name| Some((name.to_string(), packed(&Assets::get(&name)?.data)?))).collect()
-});
-
 fn packed(text: &[u8]) -> Option<Bytes> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(text).ok()?;
@@ -112,8 +143,8 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the first 64 bits of the content's SHA-256, in hexadecimal.
-fn version(file: &EmbeddedFile) -> String {
-    file.metadata.sha256_hash().iter().take(8).fold(String::new(), |mut hex, byte| {
+fn version(data: &[u8]) -> String {
+    Sha256::digest(data).iter().take(8).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
@@ -162,7 +193,23 @@ mod tests {
         let body = axum::body::to_bytes(packed.into_body(), 1 << 20).await.unwrap();
         let mut unpacked = Vec::new();
         GzDecoder::new(&*body).read_to_end(&mut unpacked).unwrap();
-        assert_eq!(unpacked, *Assets::get("board.js").unwrap().data);
+        assert_eq!(unpacked, *ASSETS["board.js"].data);
+    }
+
+    #[tokio::test]
+    async fn imported_scripts_are_cached_for_a_year() {
+        let mut imports = 0;
+        for asset in ASSETS.values().filter(|asset| asset.url.contains(".js?")) {
+            let script = std::str::from_utf8(&asset.data).unwrap();
+            for import in script.split("\"./").skip(1) {
+                let (name, query) = import.split_once('"').unwrap().0.split_once('?').unwrap();
+                let query = RawQuery(Some(query.to_owned()));
+                let answer = file(PathParam(name.to_owned()), query, HeaderMap::new());
+                assert_eq!(answer.await.unwrap().headers()[header::CACHE_CONTROL], FOR_EVER);
+                imports += 1;
+            }
+        }
+        assert!(imports > 0);
     }
 
     #[tokio::test]

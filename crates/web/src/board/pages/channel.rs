@@ -11,8 +11,8 @@ use http::StatusCode;
 use lodge_domain::{
     Error, Result,
     board::{
-        Actor, Channel, Cursor, EventId, Message, MessagesPage, MessagesQuery, Posted, Profile,
-        ReadPosition, Slug, Unread, Visibility,
+        Actor, Channel, Cursor, EventId, Message, MessageRange, MessagesPage, MessagesQuery,
+        Posted, Profile, ReadPosition, Slug, Unread, Visibility,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     message::MessageItem,
     signed_in::{require_sign_in, signed_in_actor, wants_json},
-    words::unread_of,
+    words::{day_of, unread_of},
 };
 use crate::{
     board::{
@@ -47,6 +47,8 @@ pub(super) struct ChannelPage<'a> {
     pub(super) messages: &'a [MessageItem<'a>],
     /// The first message of the page, if there are older ones.
     pub(super) older: Option<EventId>,
+    /// The last message of the page, if there are newer ones.
+    pub(super) newer: Option<EventId>,
     /// Whether this is the newest page.
     pub(super) is_newest: bool,
     /// The first message since the reader's last visit; `None` without one.
@@ -70,19 +72,78 @@ impl ChannelPage<'_> {
         self.first_new == Some(item.message.id)
     }
 
-    /// Returns the unread messages of all other channels; `None` for none.
-    fn unread_elsewhere(&self) -> Option<u32> {
+    /// Returns the day of a message, if it is the first message of that day on the page.
+    fn first_of_day(&self, index: usize) -> Option<String> {
+        let day = |index: usize| self.messages.get(index).map(|item| day_of(item.message.at));
+        let before = index.checked_sub(1).and_then(day);
+        let day = day(index).filter(|day| before != Some(*day))?;
+        Some(day.strftime("%-d %B %Y").to_string())
+    }
+
+    /// Returns the sums of the unread counts of all other channels.
+    fn elsewhere(&self) -> Unread {
         let others = self.channels.iter().filter(|row| row.channel != self.channel.slug);
-        Some(others.map(|row| row.messages).sum()).filter(|total| *total > 0)
+        let sum = |count: fn(&Unread) -> u32| others.clone().map(count).sum::<u32>();
+        Unread {
+            channel: self.channel.slug.clone(),
+            messages: sum(|row| row.messages),
+            mentions: sum(|row| row.mentions),
+        }
+    }
+
+    /// Returns the scripts of the page: the first one imports the others. Only the newest page is live.
+    fn scripts(&self) -> &'static [&'static str] {
+        match (self.channel.is_archived, self.is_newest) {
+            (true, _) => &ARCHIVE_SCRIPTS,
+            (false, true) => &LIVE_SCRIPTS,
+            (false, false) => &OLDER_SCRIPTS,
+        }
     }
 }
+
+const ARCHIVE_SCRIPTS: [&str; 2] = ["board_list.js", "board_page.js"];
+
+const OLDER_SCRIPTS: [&str; 5] =
+    ["board_older.js", "board_list.js", "board_composer.js", "board_names.js", "board_page.js"];
+
+const LIVE_SCRIPTS: [&str; 11] = [
+    "board.js",
+    "board_stream.js",
+    "board_actions.js",
+    "board_list.js",
+    "board_outbox.js",
+    "board_composer.js",
+    "board_names.js",
+    "board_people.js",
+    "board_reading.js",
+    "board_unread.js",
+    "board_page.js",
+];
 
 /// The query of the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChannelQuery {
     before: String,
+    after: String,
+    around: String,
     reply: String,
+}
+
+impl ChannelQuery {
+    /// Returns the messages to show.
+    fn range(&self) -> Result<MessageRange> {
+        type Range = fn(EventId) -> MessageRange;
+        let ranges: [(_, _, Range); 3] = [
+            ("around", &self.around, MessageRange::Around),
+            ("before", &self.before, MessageRange::Before),
+            ("after", &self.after, MessageRange::After),
+        ];
+        let given = ranges.into_iter().find(|(_, id, _)| !id.is_empty());
+        given.map_or(Ok(MessageRange::Newest), |(name, id, range)| {
+            message_id_of_field(name, id).map(range)
+        })
+    }
 }
 
 /// A submitted message without a picture.
@@ -118,29 +179,31 @@ pub(super) async fn show(
     let Some(me) = signed_in_actor(&app, &asked).await? else {
         return require_sign_in(&asked, &format!("/board/{slug}"));
     };
+    let range = wanted.range()?;
     let form = Submission {
         client_id: forms::id(&*app.site.random),
         reply_to: wanted.reply,
         ..Submission::default()
     };
-    let before =
-        forms::non_empty(&wanted.before).map(|id| message_id_of_field("before", id)).transpose()?;
-    page(&app, &me, slug, before, &form, &FormErrors::default()).await
+    page(&app, &me, slug, range, &form, &FormErrors::default()).await
 }
 
 async fn page(
     app: &BoardApp,
     me: &Actor,
     slug: Slug,
-    before: Option<EventId>,
+    range: MessageRange,
     form: &Submission<'_>,
     errors: &FormErrors,
 ) -> HttpResult {
     let board = &app.board;
     let channel = board.channel(&slug).await?;
-    let is_newest = before.is_none();
-    let query = MessagesQuery { channel: slug.clone(), before, limit: PAGE, reader: me.id() };
+    let query = MessagesQuery { channel: slug.clone(), range, limit: PAGE, reader: me.id() };
     let found = board.messages(query).await?;
+    let is_newest = !found.has_newer;
+    if is_newest && found.messages.is_empty() && range != MessageRange::Newest {
+        return redirect_to(&format!("/board/{slug}"));
+    }
     app.hub.record_activity(&slug, &me.profile);
     let mut first_new = None;
     if is_newest {
@@ -152,14 +215,18 @@ async fn page(
             tracing::warn!(%error, channel = %slug, "the read position is not stored");
         }
     }
-    let item = |message| MessageItem::to(&me.profile, message).closed(channel.is_archived);
-    let items: Vec<_> = found.messages.iter().map(item).collect();
+    let item = |(index, message): (usize, _)| {
+        let before = index.checked_sub(1).and_then(|index| found.messages.get(index));
+        MessageItem::to(&me.profile, message).closed(channel.is_archived).after(before)
+    };
+    let items: Vec<_> = found.messages.iter().enumerate().map(item).collect();
     let answered = answered(app, me, &slug, &form.reply_to).await?;
     let page = ChannelPage {
         channel: &channel,
         reader: me,
         messages: &items,
         older: found.messages.first().filter(|_| found.more).map(|first| first.id),
+        newer: found.messages.last().filter(|_| found.has_newer).map(|last| last.id),
         is_newest,
         first_new,
         cursor: &found.cursor,
@@ -232,7 +299,7 @@ pub(super) async fn post(
         form.client_id = forms::id(&*app.site.random);
         errors.whole = Some(SENT_BEFORE.to_owned());
     }
-    page(&app, &me, slug, None, &form, &errors).await
+    page(&app, &me, slug, MessageRange::Newest, &form, &errors).await
 }
 
 const SENT_BEFORE: &str =

@@ -1,4 +1,4 @@
-//! Live updates of a page: the stream, polling, unread counts and read positions.
+//! What the scripts of a page read and write: the stream, polling, unread counts, read positions and names.
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
@@ -11,7 +11,7 @@ use crate::{
         api::cursor,
         app::{BoardApp, slug},
         caller::BoardCaller,
-        dto::UnreadJson,
+        dto::{PeopleJson, UnreadJson},
         events::start_cursor,
         page_event::{PageEventJson, page_event},
         shared::Audience,
@@ -78,6 +78,23 @@ pub(super) async fn unread(State(app): State<BoardApp>, asked: RequestContext) -
     let unread = app.board.unread(actor.profile).await?;
     let channels = unread.into_iter().map(Into::into).collect();
     Ok(private(Json(UnreadJson { channels })))
+}
+
+/// The beginning of a name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NamesQuery {
+    q: String,
+}
+
+/// `GET /board/-/names`: the members whose name begins with a typed text.
+pub(super) async fn names(
+    State(app): State<BoardApp>,
+    QueryParams(NamesQuery { q }): QueryParams<NamesQuery>,
+    asked: RequestContext,
+) -> HttpResult {
+    require_caller(&app, &asked).await?;
+    Ok(private(Json(PeopleJson::from(app.board.members_with_prefix(&q).await?))))
 }
 
 /// A read position.

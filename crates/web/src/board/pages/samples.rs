@@ -1,10 +1,12 @@
 //! Renders every page with the largest content that it allows: the HTML is valid, and all names and input are escaped.
 
+use std::collections::BTreeSet;
+
 use lodge_domain::{
     accounts::{AccountId, Role},
     board::{
         Actor, Body, Channel, Cursor, KnownMember, Message, PersonId, Profile, Quote, Reaction,
-        ReactionCount, Report, Slug, Stamp, Topic, Unread, Version, Visibility,
+        ReactionCount, Report, Slug, Stamp, Topic, Unread, Version, Visibility, mentioned,
     },
     keys::KeyId,
     pictures::PictureId,
@@ -52,13 +54,16 @@ fn reader(role: Role) -> Actor {
     Actor { profile: profile(account(1), HOSTILE_INPUT), role }
 }
 
+/// A message of a board that knows all members whom it mentions.
 fn message(by: Profile, body: &str, number: u32) -> Message {
+    let body = Body::stored(body.to_owned());
     Message {
         id: format!("4294967295:{number}").parse().unwrap(),
         channel: Slug::lobby(),
         at: Stamp::stored(1_767_225_600_000_001 + i64::from(number)),
         by,
-        body: Some(Body::stored(body.to_owned())),
+        mentions: mentioned(&body),
+        body: Some(body),
         visibility: Visibility::Shown,
         edited_at: None,
         reply_to: None,
@@ -118,6 +123,7 @@ fn with_channel(channels: u32, show: impl FnOnce(&ChannelPage<'_>)) {
         reader: &reader(Role::Moderator),
         messages: &[],
         older: None,
+        newer: None,
         is_newest: true,
         first_new: None,
         cursor: &Cursor::default(),
@@ -156,7 +162,9 @@ fn a_channel() {
             first_new: messages.last().map(|message| message.id),
             ..*least
         });
-        assert!(html.contains("?before=1:1\" rel=\"prev\">Older</a>") && html.contains("board.js"));
+        assert!(html.contains("?before=1:1\" rel=\"prev\">Older</a>"));
+        assert!(html.contains("src=\"/assets/board.js?"), "{html}");
+        assert_eq!(html.matches("<li class=\"day\">1 January 2026, UTC</li>").count(), 1);
         assert!(
             html.contains("This message is hidden.") && html.contains("was deleted."),
             "{html}"
@@ -168,12 +176,11 @@ fn a_channel() {
         let places = places.map(|id| html.find(id).unwrap());
         assert!(places.is_sorted(), "text browsers read it in this order");
 
-        let older = page(&ChannelPage { is_newest: false, ..*least });
+        let newer = Some("1:9".parse().unwrap());
+        let older = page(&ChannelPage { is_newest: false, newer, ..*least });
         assert!(older.contains("No older messages.") && older.contains(">Newest</a>"), "{older}");
-        assert!(
-            !older.contains("board.js") && !older.contains("data-cursor"),
-            "an older page has no live updates"
-        );
+        assert!(older.contains("?after=1:9#messages\" rel=\"next\">Newer</a>"), "{older}");
+        assert!(!older.contains("src=\"/assets/board.js?"), "an older page has no live updates");
         let answering = page(&ChannelPage { answered: Some(&answered), ..*least });
         assert!(answering.contains("No messages yet."), "{answering}");
         assert!(answering.contains("name=\"reply_to\" value=\"4294967295:1\""), "{answering}");
@@ -209,9 +216,14 @@ fn a_page_of_ordinary_messages_is_light() {
 fn a_message_marks_mentions_and_reactions_of_the_reader() {
     let ada = profile(account(1), "ada");
     let named = message(profile(account(2), "bob"), "hi @Ada", 1);
-    let to = |reader| MessageItem { message: &named, reader, is_closed: false }.to_string();
+    let to = |reader| {
+        MessageItem { message: &named, reader, is_closed: false, is_joined: false }.to_string()
+    };
     assert!(to(Some(&ada)).contains(" class=\"me\""));
     assert!(!to(None).contains(" class=\"me\""), "the HTML is the same for all readers");
+    let unknown = Message { mentions: BTreeSet::new(), ..named.clone() };
+    let html = MessageItem::to(&ada, &unknown).to_string();
+    assert!(html.contains("<p>hi @Ada</p>") && !html.contains(" class=\"me\""), "{html}");
     let signs = MessageItem::to(&ada, &full(ada.clone(), "a", 1)).to_string();
     assert_eq!(signs.matches("name=\"unreact\"").count(), 1, "{signs}");
     assert!(
@@ -226,6 +238,27 @@ fn a_message_marks_mentions_and_reactions_of_the_reader() {
     let left = Profile { username: String::new(), nickname: String::new(), ..ada.clone() };
     let left = MessageItem::to(&ada, &message(left, "a", 1)).to_string();
     assert!(left.contains("<bdi>Deleted account</bdi>"), "{left}");
+}
+
+#[test]
+fn messages_of_one_author_and_few_minutes_are_joined() {
+    let (ada, bob) = (profile(account(1), "ada"), profile(account(2), "bob"));
+    let first = message(ada.clone(), "a", 1);
+    let later = |by: &Profile, minutes: i64| Message {
+        at: Stamp::stored(first.at.microseconds() + minutes * 60_000_000),
+        ..message(by.clone(), "b", 2)
+    };
+    let is_joined =
+        |message: &Message| MessageItem::to(&ada, message).after(Some(&first)).is_joined;
+    assert!(is_joined(&later(&ada, 5)) && !is_joined(&later(&ada, 6)));
+    assert!(!is_joined(&later(&bob, 1)) && !is_joined(&later(&ada, 24 * 60)));
+    let reply = Message { reply_to: full(bob, "a", 1).reply_to, ..later(&ada, 1) };
+    assert!(!is_joined(&reply), "a reply has its own name");
+    let midnight = Message { at: Stamp::stored(1_767_225_600_000_000 - 1), ..first.clone() };
+    let after = MessageItem::to(&ada, &first).after(Some(&midnight));
+    assert!(!after.is_joined, "a new day begins");
+    let html = MessageItem::to(&ada, &later(&ada, 1)).after(Some(&first)).to_string();
+    assert!(html.contains(" class=\"joined\""), "{html}");
 }
 
 #[test]
@@ -306,7 +339,10 @@ fn searching() {
         rendered(&page, LONGEST_BYTES_MAX)
     };
     let good = FormErrors::default();
-    assert!(page(Some(&items), &good).contains("Messages found, newest first"));
+    let html = page(Some(&items), &good);
+    assert!(html.contains("Messages found, newest first"));
+    let place = "<a href=\"/board/lobby?around=4294967295:1#m4294967295:1\">Show in #lobby</a>";
+    assert!(html.contains(place), "{html}");
     assert!(page(Some(&[]), &good).contains("No messages found"));
     assert!(!page(None, &good).contains("found"));
     assert!(page(None, &wrong("q")).contains("id=\"q-error\""));

@@ -2,6 +2,7 @@
 
 use std::borrow::{Borrow, Cow};
 
+use jiff::{civil::Date, tz::TimeZone};
 use lodge_domain::{
     accounts::Role,
     board::{
@@ -22,6 +23,11 @@ pub(super) const QUOTE_CHARS: usize = 80;
 pub(super) fn unread_of(unread: &[Unread], channel: &Slug) -> Unread {
     let found = unread.iter().find(|unread| unread.channel == *channel);
     found.cloned().unwrap_or_else(|| Unread { channel: channel.clone(), messages: 0, mentions: 0 })
+}
+
+/// Returns the path of a message in its channel, among the messages around it.
+pub(super) fn place_of(Message { channel, id, .. }: &Message) -> String {
+    format!("/board/{channel}?around={id}#m{id}")
 }
 
 /// Returns the path of a message's own page.
@@ -102,8 +108,13 @@ pub(super) fn said(message: &Message) -> Result<String, &'static str> {
             Err("The picture of this message was removed.")
         }
         (Some(body), _) if body.is_empty() => Ok(String::new()),
-        (Some(body), _) => Ok(html(body.as_str())),
+        (Some(body), _) => Ok(html(body.as_str(), &message.mentions)),
     }
+}
+
+/// Returns the day of a time, in UTC.
+pub(super) fn day_of(at: Stamp) -> Date {
+    at.timestamp().to_zoned(TimeZone::UTC).date()
 }
 
 /// Formats a time in full.
