@@ -46,6 +46,7 @@ pub(crate) fn sound_within(html: &str, bytes_max: usize) {
         "lodge.css",
         "lodge.js",
         "account.js",
+        "links.css",
         "rides.js",
         "rides.css",
         "board.js",
