@@ -91,6 +91,9 @@ pub async fn a_list_can_be_filtered(fixture: &Fixture) {
         assert_eq!(shorts(store, with("/7")).await, [lift]);
         assert_eq!(shorts(store, with("ski /p")).await, [pass]);
         assert_eq!(shorts(store, with(" ")).await.len(), 3);
+        assert_eq!(shorts(store, with("WINTER")).await, [hut, lift], "a tag");
+        assert_eq!(shorts(store, with("skiing winte")).await, [lift]);
+        assert_eq!(shorts(store, with("food qr")).await, [""; 0]);
         let all = LinkQuery {
             tag: Some("qr".to_owned()),
             prefix: Some("L".to_owned()),
@@ -119,6 +122,8 @@ pub async fn a_list_follows_changes(fixture: &Fixture) {
     assert_eq!(shorts(store, tagged("new")).await, [short]);
     if fixture.can_search {
         assert_eq!(shorts(store, found_by("renamed")).await, [short]);
+        assert_eq!(shorts(store, found_by("renamed new")).await, [short]);
+        assert_eq!(shorts(store, found_by("renamed old")).await, [""; 0]);
         assert_eq!(shorts(store, found_by("example.com")).await, [""; 0]);
     }
     change(store, &second, |link| link.deleted_at = Some(at(5))).await;

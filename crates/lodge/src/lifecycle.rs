@@ -1,6 +1,6 @@
 //! The life of a server process: start, ready, drain, shut down.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{io::ErrorKind, net::SocketAddr, sync::Arc};
 
 use anyhow::{Context, Result};
 use lodge_domain::accounts::Backend;
@@ -37,11 +37,11 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     // Bound before the listeners: `lodge admin` may connect as soon as the server is reachable.
     let socket = admin::listen(&config.data);
     let is_web = config.roles.contains(&Role::Web);
-    let public = is_web.then(|| bind(config.http.listen)).transpose()?;
+    let public = is_web.then(|| bind("http.listen", config.http.listen)).transpose()?;
     let address = public.as_ref().map(TcpListener::local_addr).transpose()?;
     let wire = bind_web_tier(&config, &services)?;
     let wire_address = wire.as_ref().map(|wire| wire.0.local_addr()).transpose()?;
-    let ops = bind(config.ops.listen)?;
+    let ops = bind("ops.listen", config.ops.listen)?;
     let ops_address = ops.local_addr()?;
 
     let (stop, stop_ops) = (CancellationToken::new(), CancellationToken::new());
@@ -132,11 +132,37 @@ fn bind_web_tier(config: &Config, services: &Services) -> Result<Option<WebTierL
     else {
         return Ok(None);
     };
-    Ok(Some((bind(config.accounts.listen)?, Arc::clone(accounts) as Arc<dyn Backend>, options)))
+    let listener = bind("accounts.listen", config.accounts.listen)?;
+    Ok(Some((listener, Arc::clone(accounts) as Arc<dyn Backend>, options)))
 }
 
-fn bind(address: SocketAddr) -> Result<TcpListener> {
-    server::listen(address).with_context(|| format!("cannot listen on {address}"))
+/// Binds the address of the setting `key`.
+fn bind(key: &str, address: SocketAddr) -> Result<TcpListener> {
+    server::listen(address).map_err(|error| {
+        let remedy = bind_remedy(key, error.kind());
+        anyhow::Error::new(error).context(format!("cannot listen on {address}: {remedy}"))
+    })
+}
+
+/// Returns what to do if an address cannot be bound.
+pub(crate) fn bind_remedy(key: &str, error: ErrorKind) -> String {
+    let option = match key {
+        "http.listen" => "--listen or http.listen",
+        "ops.listen" => "--ops-listen or ops.listen",
+        key => key,
+    };
+    match error {
+        ErrorKind::AddrInUse => {
+            format!("another process uses this port; stop it, or set another port with {option}")
+        }
+        ErrorKind::AddrNotAvailable => {
+            format!("this machine does not have this address; set another one with {option}")
+        }
+        ErrorKind::PermissionDenied => {
+            format!("a port below 1024 needs privileges; set another port with {option}")
+        }
+        _ => format!("the address is set by {option}"),
+    }
 }
 
 /// The signals that stop a server: SIGTERM and SIGINT.

@@ -8,7 +8,8 @@ document.body.append(status);
 for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) break; // Only in secure contexts; the text can be selected.
   button.hidden = false;
-  const label = button.textContent;
+  const label = button.querySelector("span") ?? button;
+  const usual = label.textContent;
   button.addEventListener("click", async () => {
     let said = "Copied";
     try {
@@ -16,9 +17,9 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     } catch {
       said = "Copying failed";
     }
-    button.textContent = status.textContent = said;
+    label.textContent = status.textContent = said;
     setTimeout(() => {
-      button.textContent = label;
+      label.textContent = usual;
       status.textContent = "";
     }, 2000);
   });

@@ -53,7 +53,7 @@ pub struct ClickBatch {
     pub number: u64,
     /// Click counts, sorted so that a store that orders them by link visits each page once.
     pub clicks: Vec<(ClickCell, u64)>,
-    /// Counts of clicks from other sites, by their host; sorted too.
+    /// Counts of clicks from other sites, by their host, without those of known bots; sorted too.
     pub referrers: Vec<((LinkId, Box<str>), u64)>,
 }
 
@@ -76,7 +76,7 @@ pub enum Grouping {
 pub struct ClickLine {
     /// `2026-01-31`, `2026-01-31T07:00:00Z`, a host, or a kind of device.
     pub key: String,
-    /// The clicks without those of known bots; in a report by device or referrer, all clicks.
+    /// The clicks without those of known bots; in a report by device, all clicks.
     pub clicks: u64,
 }
 
@@ -132,9 +132,10 @@ impl ClickCounter {
 
     /// Counts one click.
     pub fn count(&self, link: LinkId, visit: &Visit<'_>, at: Timestamp) {
-        let cell =
-            ClickCell { link, hour: at.as_second().div_euclid(3600), device: visit.device() };
-        let referrer = visit.referrer_host();
+        let device = visit.device();
+        let cell = ClickCell { link, hour: at.as_second().div_euclid(3600), device };
+        // Known bots are counted apart.
+        let referrer = if device == Device::Bot { None } else { visit.referrer_host() };
         let mut tally = self.shards[shard_of_this_thread()].lock();
         if tally.clicks.len() >= ENTRIES_MAX && !tally.clicks.contains_key(&cell) {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -205,6 +206,8 @@ mod tests {
         let counter = ClickCounter::new(&OsRandom, Timestamp::UNIX_EPOCH);
         let link = LinkId(time_ordered_id(&OsRandom, Timestamp::UNIX_EPOCH));
         let visit = Visit { referrer: Some("https://a.example/x"), ..Visit::default() };
+        let bot = Visit { user_agent: Some("Googlebot/2.1"), ..visit };
+        counter.count(link, &bot, Timestamp::UNIX_EPOCH);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -215,9 +218,9 @@ mod tests {
         let batch = counter.drain().unwrap();
         assert_eq!(
             (batch.number, batch.clicks.iter().map(|(_, count)| count).sum::<u64>()),
-            (1, 4000)
+            (1, 4001)
         );
-        assert_eq!(batch.referrers, vec![((link, "a.example".into()), 4000)]);
+        assert_eq!(batch.referrers, vec![((link, "a.example".into()), 4000)], "without bots");
         assert_eq!(counter.drain(), None);
         counter.count(link, &Visit::default(), Timestamp::UNIX_EPOCH);
         assert_eq!(counter.drain().map(|batch| batch.number), Some(2));

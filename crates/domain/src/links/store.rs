@@ -112,7 +112,7 @@ pub struct LinkQuery {
     pub tag: Option<String>,
     /// Only links whose short has this prefix.
     pub prefix: Option<String>,
-    /// Only links whose short or target contains these words, if the store supports search.
+    /// Only links whose short, target or tags contain these words, if the store supports search.
     pub search: Option<String>,
     /// The maximum number of links, 1 to 1,000.
     pub limit: usize,

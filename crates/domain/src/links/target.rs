@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{ParseError, Url};
 
 use super::short::Short;
 use crate::{Error, Result, text::display_text};
@@ -38,8 +38,10 @@ impl Target {
         if text.chars().any(char::is_control) {
             return refuse("contains a control character");
         }
-        let url = Url::parse(&with_scheme(text))
-            .map_err(|error| Error::invalid("target", format!("is not a URL: {error}")))?;
+        let url = Url::parse(&with_scheme(text)).map_err(|error| {
+            let has_wrong_port = error == ParseError::InvalidPort;
+            Error::invalid("target", if has_wrong_port { INVALID_PORT } else { NOT_A_URL })
+        })?;
         if !matches!(url.scheme(), "http" | "https") {
             return refuse("must be an http or https URL");
         }
@@ -104,10 +106,16 @@ impl Origin {
     }
 }
 
+const NOT_A_URL: &str = "is not a URL; a URL looks like https://example.org/page";
+const INVALID_PORT: &str = "has an invalid port; a port is a number from 0 to 65535";
+
 /// Refuses hosts that the URL standard allows and no name server can resolve.
 fn check_host(host: &str) -> Result<()> {
     let name = host.strip_suffix('.').unwrap_or(host);
-    let why = if name.trim_matches('.').is_empty() {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let why = if !name.starts_with('[') && !name.chars().all(is_of_name) {
+        NOT_A_URL
+    } else if name.trim_matches('.').is_empty() {
         "has no host"
     } else if name.split('.').any(str::is_empty) {
         "has a host with two dots in a row or a leading dot"
@@ -190,12 +198,23 @@ mod tests {
             "example..org",
             ".example.org",
             "example.org..",
+            "not a url at all",
+            "not+a+url",
             "",
             "  ",
         ];
         for text in bad {
             assert!(Target::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn text_that_is_no_url_is_refused_with_an_example_of_one() {
+        for text in ["not a url at all", "not+a+url", "(none)", "https://", "http://[::1"] {
+            assert!(normal(text).ends_with("https://example.org/page"), "{text}: {}", normal(text));
+        }
+        assert!(normal("example.org:99999").contains("from 0 to 65535"));
+        assert_eq!(normal("my_host.example-2.org"), "https://my_host.example-2.org/");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The report of a board: posts, their latency to the streams, and the seed's published figures.
+//! The report of a board: posts, their latency to the streams, and published figures for comparison.
 
 use std::io::Write;
 use std::time::SystemTime;
@@ -16,7 +16,7 @@ use crate::engine::pace::Until;
 use crate::report::figures::{Figures, Latency, Pacing, decimal, ms, thousands};
 use crate::report::page::{Facts, Page, Published, Report, RunOutcome, Section, Table};
 use crate::report::plots::{self, Series};
-use crate::report::published::SeedRun;
+use crate::report::published::PublishedRun;
 
 /// The options of the run.
 #[derive(Debug, Serialize)]
@@ -61,7 +61,7 @@ pub(crate) struct Run {
     /// CPU time of the load generator.
     pub(crate) client_cpu_s: Option<f64>,
     pub(crate) verification: Option<Verification>,
-    pub(crate) published: Vec<SeedRun>,
+    pub(crate) published: Vec<PublishedRun>,
 }
 
 type BoardReport = Report<Options, Run>;

@@ -153,8 +153,7 @@ pub struct PutCommand {
     #[arg(long, value_name = "CODES", value_delimiter = ',', default_value = "200,201", value_parser = clap::value_parser!(u16).range(100..=599))]
     pub expect: Vec<u16>,
 
-    /// Send the same short and target every time, as CSC409's recorded write run did. Default: every short
-    /// is new
+    /// Send the same short and target every time, as one published run did. Default: every short is new
     #[arg(long)]
     pub same_pair: bool,
 }

@@ -20,7 +20,7 @@ use crate::report::figures::{
 };
 use crate::report::page::{Facts, Ours, Page, Published, Report, RunOutcome, Section, Table};
 use crate::report::plots::{self, Series};
-use crate::report::published::{SeedRun, published};
+use crate::report::published::{PublishedRun, published};
 
 /// One finished run.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ struct Results {
     runs: Vec<RunReport>,
     /// `None` for a single run.
     repeat: Option<Repeat>,
-    seeds: Vec<SeedRun>,
+    seeds: Vec<PublishedRun>,
 }
 
 /// One run, or all runs merged.
@@ -456,7 +456,7 @@ fn run_by_run(runs: &Results, repeat: &Repeat) -> Table {
     Table::new("Run by run", head, rows.into_iter())
 }
 
-/// Returns the published figures of earlier systems for the same kinds of request.
+/// Returns this run beside published figures for the same kinds of request.
 fn beside(report: &LinksReport) -> Published {
     let (options, total) = (&report.options, &report.figures.total);
     let (reads, writes) = match report.command {
@@ -481,7 +481,7 @@ fn beside(report: &LinksReport) -> Published {
         })
     };
     let ours: Vec<Ours> = [("get", reads), ("put", writes)].into_iter().filter_map(of).collect();
-    let is_same = |known: &&SeedRun| ours.iter().any(|own| own.kind == known.kind);
+    let is_same = |known: &&PublishedRun| ours.iter().any(|own| own.kind == known.kind);
     Published { known: report.figures.seeds.iter().filter(is_same).cloned().collect(), ours }
 }
 

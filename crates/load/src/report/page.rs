@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::examples::Examples;
 use super::figures::{Figures, Latency, Pacing, ms, thousands};
 use super::plot::Plot;
-use super::published::SeedRun;
+use super::published::PublishedRun;
 
 /// Whether the run passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,11 +186,29 @@ impl Facts {
     }
 }
 
-/// Published figures of earlier systems, below rows of this run.
+/// Figures that others have published, below rows of this run.
 #[derive(Debug)]
 pub(crate) struct Published {
     pub(crate) ours: Vec<Ours>,
-    pub(crate) known: Vec<SeedRun>,
+    pub(crate) known: Vec<PublishedRun>,
+}
+
+impl Published {
+    /// Groups the known runs by system.
+    pub(crate) fn by_system(&self) -> impl Iterator<Item = &[PublishedRun]> {
+        self.known.chunk_by(|a, b| a.system == b.system)
+    }
+
+    fn text(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "\npublished before, measured on other machines with other tools:")?;
+        for runs in self.by_system() {
+            writeln!(out, "  {} ({})", runs[0].system, runs[0].source)?;
+            for run in runs {
+                writeln!(out, "    {}", run.line())?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A row of this run in the comparison.
@@ -226,12 +244,7 @@ impl Page {
                         writeln!(out, "{name}: {value}")?;
                     }
                 }
-                Section::Published(published) => {
-                    writeln!(out, "\npublished figures, measured on other machines:")?;
-                    for known in &published.known {
-                        writeln!(out, "  {}", known.line())?;
-                    }
-                }
+                Section::Published(published) => published.text(out)?,
             }
         }
         self.verdict.as_ref().map_or(Ok(()), |verdict| writeln!(out, "{verdict}"))

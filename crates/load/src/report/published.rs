@@ -1,4 +1,4 @@
-//! The published figures of the systems that preceded Lodge, and what each of them measured.
+//! Figures that others have published for the same kinds of request, with their sources and what each measured.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,13 @@ const TABLE: &str = include_str!("published.tsv");
 
 /// One recorded run or claim.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-pub(crate) struct SeedRun {
+pub(crate) struct PublishedRun {
     /// `links`, `rides` or `board`.
     #[serde(skip_serializing)]
     app: String,
     pub(crate) system: String,
+    /// The publication, and what the system consists of.
+    pub(crate) source: String,
     /// `get` or `put`; for rides the kind of read, or `post`; for the board `post` or `page`.
     pub(crate) kind: String,
     pub(crate) how: String,
@@ -27,14 +29,14 @@ pub(crate) struct SeedRun {
 }
 
 /// Returns the published figures of an app.
-pub(crate) fn published(app: &str) -> Vec<SeedRun> {
+pub(crate) fn published(app: &str) -> Vec<PublishedRun> {
     let mut lines = csv::ReaderBuilder::new();
     let table = lines.delimiter(b'\t').quoting(false).from_reader(TABLE.as_bytes());
-    let rows = table.into_deserialize::<SeedRun>().filter_map(Result::ok);
+    let rows = table.into_deserialize::<PublishedRun>().filter_map(Result::ok);
     rows.filter(|row| row.app == app).collect()
 }
 
-impl SeedRun {
+impl PublishedRun {
     /// Returns mean, deviation, median, p90, p99 and maximum with their names.
     pub(crate) fn times_ms(&self) -> [(&'static str, Option<f64>); 6] {
         [
@@ -52,7 +54,7 @@ impl SeedRun {
         self.times_ms().map(|(_, ms)| ms.map_or_else(|| "–".to_owned(), |ms| ms.to_string()))
     }
 
-    /// Formats the run on one line.
+    /// Formats the run on one line, without the system.
     pub(crate) fn line(&self) -> String {
         let stated = |before: &str, text: &str, after: &str| match text {
             "" => String::new(),
@@ -62,8 +64,7 @@ impl SeedRun {
             .times_ms()
             .map(|(name, ms)| ms.map_or_else(String::new, |ms| format!(" {name} {ms} ms")));
         format!(
-            "{}, {}, {}:{}{}{}",
-            self.system,
+            "{}, {}:{}{}{}",
             self.kind,
             self.how,
             stated("", &self.rate, "/s"),

@@ -19,10 +19,11 @@ fn figures_have_thousands_separators() {
 
 /// Rates, with mean, p99 and maximum where they were recorded.
 #[test]
-fn every_published_figure_of_earlier_systems_is_present() {
+fn every_published_figure_is_present_with_its_source() {
     type Row<'a> = (&'a str, Option<f64>, Option<f64>, Option<f64>);
     let assert_rows = |app: &str, expected: &[Row<'_>]| {
         let known = published(app);
+        assert!(known.iter().all(|run| !run.system.is_empty() && !run.source.is_empty()));
         let rows = known.iter().map(|run| (&*run.rate, run.mean_ms, run.p99_ms, run.max_ms));
         assert_eq!(rows.collect::<Vec<Row<'_>>>(), expected);
     };
@@ -55,4 +56,19 @@ fn every_published_figure_of_earlier_systems_is_present() {
     assert_rows("rides", &rides);
     let board = [Some(23_430.0), Some(2_600.0), None, None].map(|mean| ("", mean, None, None));
     assert_rows("board", &board);
+}
+
+/// The colours of the report are those of the site.
+#[test]
+fn a_report_has_the_colours_of_the_site() {
+    let site = include_str!("../../../web/assets/lodge.css");
+    let style = include_str!("../../templates/style.css");
+    let is_colour = |part: &&str| part.starts_with("--") && part.contains(": #");
+    let own = style.split([';', '{']).map(str::trim).filter(is_colour);
+    let own: Vec<&str> = own.filter(|part| !part.starts_with("--line-")).collect();
+    let of_site: Vec<&str> = site.split([';', '{']).map(str::trim).filter(is_colour).collect();
+    assert!(own.len() > 20, "{own:?}");
+    for colour in own {
+        assert!(of_site.contains(&colour), "{colour} is not a colour of the site");
+    }
 }

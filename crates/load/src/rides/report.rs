@@ -17,7 +17,7 @@ use crate::engine::run::Measured;
 use crate::engine::times::float;
 use crate::report::figures::{Figures, Latency, Pacing, decimal, thousands, us_per_request};
 use crate::report::page::{Facts, Page, Published, Report, RunOutcome, Section, Table};
-use crate::report::published::{SeedRun, published};
+use crate::report::published::{PublishedRun, published};
 
 /// The options of the run.
 #[derive(Debug, Serialize)]
@@ -52,7 +52,7 @@ pub(crate) struct Run {
     /// CPU time of the load generator for each request.
     client_cpu_us_per_request: Option<f64>,
     pub(crate) verification: Option<Verification>,
-    published: Vec<SeedRun>,
+    published: Vec<PublishedRun>,
 }
 
 /// The figures of one part of the run.
@@ -123,7 +123,7 @@ impl Run {
         let requests = self.rows.iter().filter(|row| !row.again).map(|row| row.figures.count).sum();
         let per_s = |events: Events| float(events.outcomes.acknowledged) / elapsed.as_secs_f64();
         let is_reading = command == "rides-get";
-        let beside = |known: &SeedRun| (known.kind != "post") == is_reading;
+        let beside = |known: &PublishedRun| (known.kind != "post") == is_reading;
         Self {
             interrupted,
             events_per_s: self.events.filter(|_| !elapsed.is_zero()).map(per_s),

@@ -17,6 +17,7 @@ use clap::{
     Args, Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use jiff::Timestamp;
 use lodge_domain::{
     keys::ApiKey,
     links::{
@@ -27,7 +28,7 @@ use lodge_domain::{
 };
 use uuid::Uuid;
 
-use super::progress::progress_bar;
+use super::{progress::progress_bar, table::Table};
 use crate::{
     admin::{Administrator, BotCommand, Command},
     commands::out::{PROBLEMS_SHOWN, errln, outln},
@@ -197,11 +198,17 @@ fn create(administrator: &mut Administrator, command: Command) -> Result<()> {
 
 fn list(administrator: &mut Administrator, command: Command) -> Result<()> {
     let keys: Vec<ApiKey> = administrator.request(command)?;
-    for key in keys {
-        let state = key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-        outln!("{}\t{}\t{state}", key.name, key.created_at);
+    let mut table = Table::new(["NAME", "CREATED", "STATE"]);
+    for ApiKey { name, created_at, revoked_at, .. } in keys {
+        table.add([name, created_at.to_string(), key_state(revoked_at)]);
     }
+    table.print();
     Ok(())
+}
+
+/// Describes the state of a key in a list.
+fn key_state(revoked_at: Option<Timestamp>) -> String {
+    revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"))
 }
 
 fn revoke(administrator: &mut Administrator, command: Command) -> Result<()> {

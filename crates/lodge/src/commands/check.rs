@@ -9,6 +9,7 @@ use lodge_sqlite::Inspected;
 use crate::{
     commands::out::outln,
     config::{Config, Role, Writes, options::ConfigOptions, sources},
+    lifecycle::bind_remedy,
     wiring,
 };
 
@@ -98,7 +99,8 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
             outln!("ok    {key}: {address} is in use; a server is running on the data folder");
         }
         Err(error) => {
-            outln!("BAD   {key}: cannot listen on {address}: {error}");
+            let remedy = bind_remedy(key, error.kind());
+            outln!("BAD   {key}: cannot listen on {address}: {remedy}: {error}");
             return false;
         }
     }

@@ -8,6 +8,7 @@ pub(crate) mod out;
 mod progress;
 pub(crate) mod seed;
 pub(crate) mod serve;
+mod table;
 
 use std::process::ExitCode;
 

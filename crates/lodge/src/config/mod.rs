@@ -5,6 +5,7 @@
 mod accounts;
 mod board;
 mod engines;
+mod listen;
 pub(crate) mod options;
 mod providers;
 mod rides;
@@ -132,6 +133,7 @@ pub(crate) struct Config {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HttpConfig {
+    #[serde(deserialize_with = "listen::deserialize")]
     pub(crate) listen: SocketAddr,
     pub(crate) connections_max: usize,
     pub(crate) header_timeout_s: u64,
@@ -143,6 +145,7 @@ pub(crate) struct HttpConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpsConfig {
+    #[serde(deserialize_with = "listen::deserialize")]
     pub(crate) listen: SocketAddr,
 }
 
@@ -194,6 +197,7 @@ pub(crate) struct AccountsConfig {
     pub(crate) open_sign_up: bool,
     pub(crate) session_days: u32,
     pub(crate) key_file: PathBuf,
+    #[serde(deserialize_with = "listen::deserialize")]
     pub(crate) listen: SocketAddr,
     pub(crate) connections_max: usize,
     pub(crate) servers: Vec<String>,

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 
-use super::{App, Role};
+use super::{App, Role, listen};
 
 /// Command-line options. They override the environment, which overrides the file, which overrides the defaults.
 #[derive(Debug, Default, Args)]
@@ -15,11 +15,11 @@ pub(crate) struct ConfigOptions {
     /// The data folder. [default: ./lodge-data]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
-    /// The address of the public HTTP listener. [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// The address of the public HTTP listener; :8080 listens on all IPv4 addresses. [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen::parse)]
     pub(crate) listen: Option<SocketAddr>,
     /// The address of the listener for metrics and health checks. [default: 127.0.0.1:9090]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen::parse)]
     pub(crate) ops_listen: Option<SocketAddr>,
     /// The apps to serve, separated by commas. [default: all]
     #[arg(long, value_delimiter = ',', value_name = "APP")]

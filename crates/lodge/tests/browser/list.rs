@@ -43,33 +43,62 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     browser.one(".rows li:nth-child(20)").await;
 
     browser.fill("search", "needle").await;
-    browser.press("Filter").await;
+    browser.press("Search").await;
     browser.one(".rows li:only-child").await;
     assert_eq!(shorts(browser).await, names([7]), "of their own links only");
     browser.press("Clear").await;
     browser.one(".rows li:nth-child(20)").await;
 
-    browser.fill("tag", "even").await;
-    browser.press("Filter").await;
-    browser.one(".filters a").await;
+    browser.press("even").await;
+    browser.one(".filtered").await;
     let even: Vec<_> = (2..=44).rev().step_by(2).collect();
     assert_eq!(shorts(browser).await, names(even[..PAGE].iter().copied()));
     browser.press("Older").await;
     browser.one(".rows li:nth-child(2):last-child").await;
     assert_eq!(shorts(browser).await, names([4, 2]), "the filter holds on the next page");
+    browser.fill("search", "link-4").await;
+    browser.press("Search").await;
+    browser.one(".rows li:nth-child(4):last-child").await;
+    assert_eq!(shorts(browser).await, names([44, 42, 40, 4]), "the search is within the tag");
+    browser.press_and_wait("Remove filter", "link-45").await;
+    browser.fill("search", "odd link-9").await;
+    browser.press("Search").await;
+    browser.one(".rows li:only-child").await;
+    assert_eq!(shorts(browser).await, names([9]), "a search finds tags");
+    browser.fill("search", "nothing").await;
+    browser.press_and_wait("Search", "No links match.").await;
+    browser.press("Show all links").await;
+    browser.one(".rows li:nth-child(20)").await;
+
+    let short_url = format!("{}/link-45", scene.origin);
+    assert_eq!(browser.attribute(".short", "href").await, short_url);
+    if scripts == Scripts::On {
+        browser.press("Copy").await;
+        browser.wait_for_script(SAID, "Copied, said aloud: Copied").await;
+        assert!(browser.has(".tools button svg").await, "the icon stays");
+    }
+    browser.press("QR code").await;
+    assert_eq!(browser.text("h1").await, "Scan to open");
 
     // An owner manages a link without its manage key.
-    browser.press_and_wait("127.0.0.1", "Your short link").await;
-    assert_eq!(browser.path().await, "/links/link-4");
+    scene.open("/links?search=link-4&tag=even").await;
+    browser.press_and_wait("Edit", "Your short link").await;
+    assert_eq!(browser.path().await, "/links/link-44#edit");
 
     scene.open("/links").await;
     browser.press_and_wait("Sign out", "Long address,").await;
     scene.open("/links").await;
     assert_eq!(browser.path().await, "/login?next=/links");
-    scene.open("/links/link-4").await;
+    scene.open("/links/link-44").await;
     assert_eq!(browser.text("h1").await, "Is this link yours?");
     scene.end().await;
 }
+
+/// Returns the text of the first copy button and of the live region for screen readers.
+const SAID: &str = "
+    const status = document.querySelector('p[role=status]:not(.notice)');
+    return `${document.querySelector('.tools button').textContent}, said aloud: ${status.textContent}`;
+";
 
 /// Returns the shorts in the list, from top to bottom.
 async fn shorts(browser: &Browser) -> Vec<String> {

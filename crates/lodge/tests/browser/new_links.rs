@@ -19,6 +19,9 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
     browser.press_and_wait("Create link", "Your link is ready.").await;
     let home = browser.path().await;
     assert!(browser.attribute("#url", "href").await.starts_with(&scene.origin));
+    browser.reload().await;
+    browser.one(".secret").await;
+    assert!(!browser.page().await.contains("Your link is ready."), "the notice is shown once");
 
     browser.one("#url").await.click().await.unwrap();
     browser.wait_for_text(&arrived("/a/long/path?with=more")).await;
@@ -26,17 +29,22 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
     scene.open(&home).await;
     browser.press_and_wait("Statistics", "Since the link was created").await;
     reload_until(browser, "h1", "1 click").await;
+    assert_eq!(browser.text("#time").await, "Clicks by hour", "of a young link");
     let chart = browser.attribute(".chart svg", "aria-labelledby").await;
     assert_eq!(chart, "chart-title chart-text", "the chart is labelled for screen readers");
     let said = browser.text(".chart figcaption").await;
     assert!(said.starts_with("1 click from "), "{said}");
     let bars = browser.all(".chart .bar").await;
-    assert_eq!(bars.len(), 1, "one day has clicks");
+    assert_eq!(bars.len(), 1, "one hour has clicks");
     let (_, _, width, height) = bars[0].rectangle().await.unwrap();
     assert!(width > 5.0 && height > 50.0, "the bar is visible: {width} × {height}");
 
-    browser.press_and_wait("Hours", "The last 48 hours").await;
-    assert_eq!(browser.all(".chart .bar").await.len(), 1, "one hour has clicks");
+    let referrers = browser.text(".card:has(#referrers) .shares").await;
+    assert_eq!(referrers.split_whitespace().collect::<Vec<_>>(), ["Direct", "1"]);
+
+    browser.press("24 hours").await;
+    browser.one(".tabs [aria-current][href$='period=24h']").await;
+    assert_eq!(browser.all(".chart .slot").await.len(), 24);
     scene.end().await;
 }
 

@@ -88,8 +88,8 @@ async fn visit(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     for (path, name) in [
         ("/gg+", "preview"),
         ("/secret+", "preview of a protected link"),
-        ("/links/gg/stats", "statistics by day"),
-        ("/links/gg/stats?by=hour", "statistics by hour"),
+        ("/links/gg/stats", "statistics"),
+        ("/links/gg/stats?period=all", "statistics of another period"),
         ("/links/gg/qr", "the code to print"),
         ("/api/docs", "the API"),
         ("/nothing-here", "not found"),
@@ -120,6 +120,8 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     browser.fill("api_key", key).await;
     browser.press_and_wait("Sign in with the key", "Created with the key").await;
     look("list").await;
+    scene.open("/links?search=x&tag=a+tag+of+some+words+1").await;
+    look("list, filtered").await;
     scene.open("/links?search=x&tag=nothing").await;
     look("list, nothing found").await;
     scene.open("/login").await;

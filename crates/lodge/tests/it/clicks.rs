@@ -51,7 +51,7 @@ fn after_a_clean_stop_clicks_equal_the_redirects_served() {
     assert_eq!((devices["total"].as_u64(), devices["bots"].as_u64()), (Some(88), Some(5)));
     assert_eq!(lines(&devices), [("mobile", 47), ("desktop", 41), ("bot", 5)]);
     let referrers = server.clicks(&link, "referrer");
-    assert_eq!(lines(&referrers), [("news.example", 70), ("blog.example", 16)]);
+    assert_eq!(lines(&referrers), [("news.example", 70), ("blog.example", 11)]);
     for by in ["day", "hour"] {
         let report = server.clicks(&link, by);
         let sum: u64 = lines(&report).iter().map(|(_, clicks)| clicks).sum();

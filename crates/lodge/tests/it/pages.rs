@@ -100,18 +100,75 @@ fn a_link_is_created_changed_and_deleted_by_forms() {
     made.leads_to(303, "/links/gg");
     let cookie = made.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let with_key = |method: &str, path: &str| server.ask(method, path).header("Cookie", &cookie);
-    let page = with_key("GET", "/links/gg").expect(200);
-    assert!(page.text().contains("example.org") && page.text().contains("manage_"));
+    with_key("GET", "/links/gg").expect(200).says("example.org");
     with_key("GET", "/links/gg/stats").expect(200);
     with_key("POST", "/links/gg")
         .form("target=example.com&tags=&version=1")
         .send()
-        .leads_to(303, "/links/gg?saved");
+        .leads_to(303, "/links/gg");
     assert_eq!(server.get("/gg").location(), Some("https://example.com/"));
     let late = with_key("POST", "/links/gg").form("target=example.net&version=1").send();
     assert_eq!(late.status, 412, "the version is out of date");
     with_key("POST", "/links/gg/delete").form("version=2").expect(200);
     assert_eq!(server.get("/gg").status, 410);
+}
+
+#[test]
+fn a_notice_and_a_new_manage_key_are_shown_to_their_creator_for_a_short_time() {
+    let server = Lodge::new().start();
+    let made = server.post("/links").form("target=example.org&short=gg").send();
+    let [manage, created]: [String; 2] = cookies_of(&made).try_into().unwrap();
+    assert!(
+        created.contains("; Path=/links/gg; Max-Age=600; HttpOnly; SameSite=Strict"),
+        "{created}"
+    );
+    let page = |cookies: &[&String]| {
+        let cookies: Vec<_> = cookies.iter().map(|cookie| pair(cookie)).collect();
+        let page = server.ask("GET", "/links/gg").browser();
+        page.header("Cookie", &cookies.join("; ")).expect(200)
+    };
+    let shows = |page: &Response| {
+        ["Your link is ready.", "<code>manage_", "Saved."].map(|text| page.text().contains(text))
+    };
+    let first = page(&[&manage, &created]);
+    assert_eq!(shows(&first), [true, true, false]);
+    let [shown]: [String; 1] = cookies_of(&first).try_into().unwrap();
+    let again = page(&[&manage, &shown]);
+    assert_eq!(
+        (shows(&again), cookies_of(&again).len()),
+        ([false, true, false], 0),
+        "the key only"
+    );
+    assert_eq!(shows(&page(&[&manage])), [false; 3], "later");
+    assert_eq!(shows(&page(&[&created])), [false; 3], "without the cookie of the key");
+
+    let save = |cookies: &str, form: &str| {
+        let ask = server.post("/links/gg").browser().header("Cookie", cookies);
+        let saved = ask.form(form).send();
+        saved.leads_to(303, "/links/gg");
+        <[String; 2]>::try_from(cookies_of(&saved)).unwrap()
+    };
+    let both = format!("{}; {}", pair(&manage), pair(&shown));
+    let [manage, saved] = save(&both, "target=example.com&version=1");
+    assert_eq!(shows(&page(&[&manage, &saved])), [false, true, true], "the key is still new");
+    let [manage, saved] = save(pair(&manage), "target=example.net&version=2");
+    let first = page(&[&manage, &saved]);
+    assert_eq!(shows(&first), [false, false, true]);
+    assert!(cookies_of(&first)[0].contains("; Max-Age=0;"), "the notice ends: {first:?}");
+    let renew = "target=example.com&version=3&new_manage_key=on";
+    let [manage, renewed] = save(pair(&manage), renew);
+    assert_eq!(shows(&page(&[&manage, &renewed])), [false, true, true]);
+}
+
+/// Returns the name and value of a cookie.
+fn pair(cookie: &str) -> &str {
+    cookie.split(';').next().unwrap()
+}
+
+/// Returns the cookies that a response sets.
+fn cookies_of(response: &Response) -> Vec<String> {
+    let all = response.headers.iter().filter(|(name, _)| name == "set-cookie");
+    all.map(|(_, value)| value.clone()).collect()
 }
 
 #[test]

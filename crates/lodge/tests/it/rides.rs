@@ -399,7 +399,7 @@ fn an_added_season_is_listed_even_without_rides() {
     };
     let seasons = |server: &Server| server.get("/resorts/1/seasons").json();
     made(&server, DAY, 1, 1);
-    for year in ["2030", "2019", "2019", "2025"] {
+    for year in [json!("2030"), json!("2019"), json!(2019), json!("2025")] {
         let answer = add(&server, "1", &json!({ "year": year }).to_string());
         assert_eq!((answer.status, answer.body.len()), (201, 0), "{answer:?}");
     }
@@ -415,8 +415,7 @@ fn an_added_season_is_listed_even_without_rides() {
         ("x", r#"{"year":"2019"}"#, 400, "resortID: must be a whole number from 1 to 10"),
         ("1", "{}", 400, "year: is missing"),
         ("1", r#"{"year":"0"}"#, 400, "year: must be a whole number from 1 to 9999"),
-        ("1", r#"{"year":2019}"#, 400, "year: invalid type"),
-        ("1", r#"{"year":null}"#, 400, "year: invalid type"),
+        ("1", r#"{"year":null}"#, 400, "year: must be a whole number from 1 to 9999"),
         ("1", r#"{"year":"2018","year":"2018"}"#, 400, "duplicate field `year`"),
         ("1", r#"{"year":"2018","name":"x"}"#, 400, "unknown field `name`"),
         ("1", "2018", 400, "must be a JSON object"),

@@ -140,6 +140,21 @@ impl Lodge {
         ran.out
     }
 
+    /// Runs `lodge admin …`, which must print a list. Returns its rows, without the header.
+    pub(crate) fn admin_list(&self, arguments: &[&str]) -> Vec<Vec<String>> {
+        let cells = |line: &str| -> Vec<String> {
+            let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+            cells.map(str::to_owned).collect()
+        };
+        let listed = self.admin(arguments);
+        let mut lines = listed.lines();
+        let titles = cells(lines.next().unwrap());
+        assert!(titles.iter().all(|title| title.to_uppercase() == *title), "no header: {listed}");
+        let rows: Vec<Vec<String>> = lines.map(cells).collect();
+        assert!(rows.iter().all(|row| row.len() == titles.len()), "{listed}");
+        rows
+    }
+
     /// Creates an API key. Returns its token.
     pub(crate) fn key(&self, name: &str) -> String {
         self.admin(&["key", "create", name]).trim().to_owned()

@@ -90,8 +90,8 @@ fn the_list_of_accounts_is_filtered_by_prefix() {
         server.make_account(name);
     }
     let names = |arguments: &[&str]| -> Vec<String> {
-        let listed = lodge.admin(&[&["user", "list"], arguments].concat());
-        listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+        let listed = lodge.admin_list(&[&["user", "list"], arguments].concat());
+        listed.into_iter().map(|row| row[0].clone()).collect()
     };
     assert_eq!(names(&[]), ["ada", "adam", "grace"]);
     assert_eq!(names(&["--prefix", "Ad"]), ["ada", "adam"]);

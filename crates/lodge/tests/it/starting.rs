@@ -42,7 +42,7 @@ fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
         ("[http]\nlistn = \"x\"", &["http.listn", "http.listen"][..]),
         ("[link]\nmode = \"claim\"", &["link.mode", "links.mode"]),
         ("dta = \"x\"", &["dta", "data"]),
-        ("[http]\nlisten = \"nowhere\"", &["socket address"]),
+        ("[http]\nlisten = \"nowhere\"", &["http.listen: must be", ":8080", "\"nowhere\""]),
         ("[links]\nmode = \"newest\"", &["newest", "claim"]),
         ("apps = [\"chess\"]", &["chess", "links"]),
         ("apps = []", &["apps"]),
@@ -116,7 +116,11 @@ fn a_listen_address_in_use_is_reported() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ran = lodge.run(&["serve", "--listen", &address, "--ops-listen", "127.0.0.1:0"]);
-    refused(&ran, 1, &["cannot listen on", &address]);
+    let words = ["another process uses this port", "another port with --listen or http.listen"];
+    refused(&ran, 1, &[&format!("cannot listen on {address}"), words[0], words[1]]);
+    // By its short form.
+    let local = address.replace("127.0.0.1", "localhost");
+    refused(&lodge.with("LODGE_OPS_LISTEN", &local).run(&SERVE[..3]), 1, &["with --ops-listen"]);
 }
 
 #[test]

@@ -85,8 +85,10 @@ fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
         built.push_with(" AND l.short < ?", end_of_prefix(prefix)?);
     }
     for pattern in words.patterns(plan) {
-        built
-            .push_with(" AND (l.short LIKE ? ESCAPE '\\' OR l.target LIKE ? ESCAPE '\\')", pattern);
+        // The tags are JSON; a word of its punctuation alone, which no tag needs, may match wrongly.
+        let like =
+            ["short", "target", "tags"].map(|column| format!("l.{column} LIKE ? ESCAPE '\\'"));
+        built.push_with(&format!(" AND ({})", like.join(" OR ")), pattern);
     }
     let limit = query.limit.clamp(1, LIMIT_MAX);
     built.push_with(&format!(" ORDER BY {id} DESC LIMIT ?"), i64::try_from(limit).unwrap_or(1));

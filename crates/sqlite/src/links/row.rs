@@ -27,7 +27,7 @@ pub(crate) const DELETE: &str = "DELETE FROM links WHERE row = ?1";
 /// Statements that update the tables for lists and search.
 pub(crate) const INDEX: [&str; 4] = [
     "DELETE FROM link_search WHERE rowid = ?1",
-    "INSERT INTO link_search (rowid, short, target) VALUES (?1, ?2, ?3)",
+    "INSERT INTO link_search (rowid, short, target, tags) VALUES (?1, ?2, ?3, ?4)",
     "DELETE FROM link_tags WHERE owner = ?1 AND tag = ?2 AND id = ?3",
     "INSERT INTO link_tags (owner, tag, id, row) VALUES (?1, ?2, ?3, ?4)",
 ];
@@ -123,8 +123,8 @@ pub(crate) fn index(
         if was.is_some() {
             query::run(connection, forget_words, [row])?;
         }
-        if let Some((short, target)) = is.map(Listed::words) {
-            query::run(connection, add_words, (row, short, target))?;
+        if let Some((short, target, tags)) = is.map(Listed::words) {
+            query::run(connection, add_words, (row, short, target, tags.as_slice().join(" ")))?;
         }
     }
     if was.map(Listed::sorted_by) != is.map(Listed::sorted_by) {
@@ -151,8 +151,8 @@ impl<'a> Listed<'a> {
         Some(Self { owner: link.owner?, link })
     }
 
-    fn words(self) -> (&'a str, &'a str) {
-        (self.link.short.as_str(), self.link.target.as_str())
+    fn words(self) -> (&'a str, &'a str, &'a Tags) {
+        (self.link.short.as_str(), self.link.target.as_str(), &self.link.tags)
     }
 
     fn sorted_by(self) -> (Owner, LinkId, &'a Tags) {

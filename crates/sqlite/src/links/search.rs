@@ -17,7 +17,7 @@ const INDEXED_LENGTH: usize = 3;
 /// Matches in the index, of all owners, above which a scan of one owner's links is cheaper.
 const RARE_MATCHES_MAX: i64 = 5_000;
 
-/// Words that must all occur in a link's short or target, ignoring case.
+/// Words that must all occur in a link's short, target or tags, ignoring case.
 #[derive(Debug, Default)]
 pub(crate) struct Words(Vec<String>);
 

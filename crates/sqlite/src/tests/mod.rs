@@ -7,6 +7,7 @@ mod board_origins;
 mod board_projection;
 mod board_upgrade;
 mod groups;
+mod links_upgrade;
 mod log;
 mod plans;
 mod readers;

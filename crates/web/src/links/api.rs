@@ -210,7 +210,7 @@ pub(crate) struct ListQuery {
     tag: Option<String>,
     /// Only links whose short starts with this.
     prefix: Option<String>,
-    /// Only links whose short or target contains these words.
+    /// Only links whose short, target or tags contain these words.
     search: Option<String>,
     /// The most links to return, 1 to 1,000; default 50.
     limit: Option<usize>,
@@ -282,7 +282,7 @@ pub(crate) async fn clicks(
 }
 
 /// Returns the default start of a report, so that it covers 31 days or 48 hours with the current one.
-pub(crate) fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
+fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
     let hours = if by == Grouping::Hour { 47 } else { 30 * 24 };
     now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(Timestamp::UNIX_EPOCH)
 }

@@ -6,6 +6,7 @@ mod create;
 mod form;
 mod list;
 mod manage;
+mod notice;
 mod statistics;
 mod visitor;
 

@@ -138,6 +138,13 @@ mod tests {
     }
 
     #[test]
+    fn a_long_that_is_no_url_is_refused_with_an_example() {
+        let why = "long: is not a URL; a URL looks like https://example.org/page";
+        assert_eq!(parsed("short=gg&long=not%20a%20url%20at%20all"), why);
+        assert_eq!(parsed("short=gg&long=not+a+url+at+all"), why);
+    }
+
+    #[test]
     fn ambiguous_or_missing_parameters_are_refused() {
         for query in [
             "",

@@ -61,13 +61,13 @@ const PART_BYTES: usize = 16 * 1024;
 /// Record many rides.
 ///
 /// The body has one line of JSON for each event: a ride, or in `void` the id of a wrong ride. Only the gate that
-/// sent a ride can void it, with its key. To send a file with curl, use `--data-binary @rides.ndjson`: `-d` removes
-/// line breaks. Each line has its own answer, in order: 201 stored, 200 already stored, 400 invalid, 403 the gate key
-/// is for another resort, or a void without a gate key, 404 the gate has no such ride to void, 409 already void,
-/// 503 not stored. Valid lines are stored even if other lines are invalid. With ids, or with an `Idempotency-Key`,
-/// a retry is safe; a UUID is returned in lower case. An answer is a `LineOutcome`: `line`, `status`, and `id` or
-/// `message`. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB decompressed. Rate limits can allow fewer valid
-/// lines; they admit all valid lines of a request or none.
+/// sent a ride can void it, with its key. Numbers may be quoted. To send a file with curl, use
+/// `--data-binary @rides.ndjson`: `-d` removes line breaks. Each line has its own answer, in order: 201 stored, 200
+/// already stored, 400 invalid, 403 the gate key is for another resort, or a void without a gate key, 404 the gate
+/// has no such ride to void, 409 already void, 503 not stored. Valid lines are stored beside invalid ones. With ids,
+/// or with an `Idempotency-Key`, a retry is safe; a UUID is returned in lower case. An answer is a `LineOutcome`:
+/// `line`, `status`, and `id` or `message`. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB decompressed. Rate
+/// limits can allow fewer valid lines; they admit all valid lines of a request or none.
 #[utoipa::path(post, path = "/api/rides", operation_id = "recordRides", tag = "rides",
     request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\":\"gate-4-16\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":20}\n{\"id\":\"gate-4-17\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":21}\n{\"void\":\"gate-4-16\"}\n"),
     params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is compressed"),

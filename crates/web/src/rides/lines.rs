@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{
     app::{KEY_HEADER, event_id},
-    number::{Number, Quoted, Text},
+    number::{Number, Text},
 };
 use crate::{
     error::Problem,
@@ -50,7 +50,7 @@ struct EventJson<'a> {
     #[serde(rename = "resortID", default, deserialize_with = "not_null")]
     resort: Option<Number>,
     #[serde(rename = "seasonID", default, deserialize_with = "not_null")]
-    season: Option<Quoted>,
+    season: Option<Number>,
     #[serde(rename = "dayID", default, deserialize_with = "not_null")]
     day: Option<Number>,
     #[serde(rename = "skierID", default, deserialize_with = "not_null")]
@@ -86,8 +86,8 @@ impl EventJson<'_> {
     }
 
     fn is_ride_too(&self) -> bool {
-        let numbers = [self.resort, self.day, self.skier, self.time, self.lift];
-        self.season.is_some() || numbers.iter().any(Option::is_some)
+        let numbers = [self.resort, self.season, self.day, self.skier, self.time, self.lift];
+        numbers.iter().any(Option::is_some)
     }
 }
 
@@ -200,10 +200,9 @@ mod tests {
             (with("\"skierID\":3,", ""), ["skierID", "is missing"]),
             (with("\"time\":4,", ""), ["time", "is missing"]),
             (with(",\"liftID\":5", ""), ["liftID", "is missing"]),
-            (with("\"2025\"", "null"), ["seasonID", "null"]),
+            (with("\"2025\"", "null"), ["seasonID", "from 1 to 9999"]),
             (with("\"2025\"", "\"+2025\""), ["seasonID", "from 1 to 9999"]),
-            (with("\"2025\"", "2025"), ["seasonID", "quotation marks"]),
-            (with("\"dayID\":2", "\"dayID\":\"2\""), ["dayID", "from 1 to 366"]),
+            (with("\"dayID\":2", "\"dayID\":\"2 \""), ["dayID", "from 1 to 366"]),
             (with("\"dayID\":2", "\"dayID\":null"), ["dayID", "from 1 to 366"]),
             (with("\"skierID\":3", "\"skierID\":3.0"), ["skierID", "from 1 to 100000"]),
             (with("\"skierID\":3", "\"skierID\":-3"), ["skierID", "from 1 to 100000"]),
@@ -232,6 +231,15 @@ mod tests {
         }
         let not_utf_8 = Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), None, |_| Ok(()));
         assert_eq!(not_utf_8.refused(), 1);
+    }
+
+    #[test]
+    fn numbers_may_have_quotation_marks() {
+        let plain = RIDE.replace("\"2025\"", "2025");
+        let quoted = r#"{"resortID":"1","seasonID":"2025","dayID":"2","skierID":"3","time":"4","liftID":"5"}"#;
+        let batch = read(&format!("{RIDE}\n{plain}\n{quoted}"));
+        assert_eq!((batch.refused(), batch.events.len()), (0, 3));
+        assert!(batch.events.iter().all(|event| event.what == batch.events[0].what));
     }
 
     #[test]

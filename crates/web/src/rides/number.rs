@@ -1,11 +1,8 @@
 //! Numbers in paths, queries and JSON.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, Visitor},
-};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Stands for text that is not a whole number. It is out of every range, so that the lookup's error names the
@@ -24,37 +21,16 @@ pub(super) fn in_path<const N: usize>(path: &str) -> [u64; N] {
     std::array::from_fn(|_| segments.next().map_or(INVALID, digits))
 }
 
-/// A whole number in JSON; any other value is read as [`INVALID`].
+/// A whole number in JSON, also in quotation marks, as seasons are written; any other value is read as
+/// [`INVALID`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number(pub(super) u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(deserializer).map(|raw| Self(digits(raw.get())))
-    }
-}
-
-/// A number in a JSON string, as seasons are written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Quoted(pub(super) u64);
-
-impl<'de> Deserialize<'de> for Quoted {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(QuotedVisitor)
-    }
-}
-
-struct QuotedVisitor;
-
-impl Visitor<'_> for QuotedVisitor {
-    type Value = Quoted;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("digits between quotation marks")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Quoted, E> {
-        Ok(Quoted(digits(text)))
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        Ok(Self(digits(quoted.unwrap_or(text))))
     }
 }
 
@@ -87,15 +63,29 @@ mod tests {
     }
 
     #[test]
-    fn in_json_only_a_whole_number_is_a_number() {
-        for json in
-            ["1.0", "1e3", "-1", "-0", "\"1\"", "true", "[1]", "{\"a\":[{}]}", "1e999", "null"]
-        {
+    fn in_json_only_a_whole_number_is_a_number_with_or_without_quotation_marks() {
+        for json in [
+            "1.0",
+            "1e3",
+            "-1",
+            "-0",
+            "\"-1\"",
+            "\" 1\"",
+            "\"\"",
+            "\"\\u0031\"",
+            "true",
+            "[1]",
+            "{\"a\":[{}]}",
+            "1e999",
+            "null",
+        ] {
             let read = serde_json::from_str::<Number>(json).map(|number| number.0);
             assert!(read.is_err() || read.is_ok_and(|number| number == INVALID), "{json}");
         }
         let huge = serde_json::from_str::<Number>("18446744073709551616").unwrap();
         assert_eq!(huge.0, INVALID);
-        assert_eq!(serde_json::from_str::<Number>("40").unwrap().0, 40);
+        for json in ["40", "\"40\""] {
+            assert_eq!(serde_json::from_str::<Number>(json).unwrap().0, 40, "{json}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use lodge_domain::{
 
 use crate::{
     admin::{Administrator, Command, HookCommand},
-    commands::out::outln,
+    commands::{out::outln, table::Table},
 };
 
 #[derive(Debug, Subcommand)]
@@ -22,9 +22,7 @@ pub(super) enum HookOptions {
         /// The URL to deliver to: https or http.
         url: String,
     },
-    /// List the webhooks.
-    ///
-    /// One line per webhook, separated by tabs: number, channel, URL, cursor of the last delivered event, state.
+    /// List the webhooks, each with the cursor of the last delivered event.
     List,
     /// Remove a webhook.
     Remove {
@@ -43,10 +41,14 @@ pub(super) fn carry_out(administrator: &mut Administrator, command: HookOptions)
         }
         HookOptions::List => {
             let hooks: Vec<Hook> = administrator.request(Command::Hook(HookCommand::List))?;
+            let mut table = Table::new(["NUMBER", "CHANNEL", "URL", "CURSOR", "STATE"]);
             for hook in hooks {
                 let Hook { id: HookId(id), channel, url, cursor, standing, .. } = hook;
-                outln!("{id}\t{channel}\t{url}\t{cursor}\t{}", describe_standing(&standing));
+                let texts = [channel.to_string(), url.to_string(), cursor.to_string()];
+                let [channel, url, cursor] = texts;
+                table.add([id.to_string(), channel, url, cursor, describe_standing(&standing)]);
             }
+            table.print();
         }
         HookOptions::Remove { id } => {
             let () =

@@ -9,11 +9,15 @@ use lodge_domain::{
     secret::SecretText,
 };
 
+use super::key_state;
 use crate::{
     admin::{
         Administrator, Command, CommandOutcome, EVENTS_MAX, RidesCommand, UNEXPECTED_RESPONSE,
     },
-    commands::out::{Out, outln},
+    commands::{
+        out::{Out, outln},
+        table::Table,
+    },
 };
 
 #[derive(Debug, Subcommand)]
@@ -45,8 +49,7 @@ pub(super) enum GateCommand {
 pub(super) enum RideCommand {
     /// List the ride events of a day in order of arrival, with the ids that `void` needs.
     ///
-    /// One line per event, separated by tabs: id; gate, or - if sent without a key; skier; minute; lift;
-    /// vertical; time of arrival; for a void, the id of the voided ride.
+    /// GATE is - for an event that was sent without a key. VOIDS is the id of the ride that an event voids.
     Find(FindOptions),
     /// Void a wrong ride on behalf of the gate that sent it. Totals change immediately.
     ///
@@ -129,19 +132,21 @@ pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> R
     };
     match administrator.execute(Command::Rides(command))? {
         CommandOutcome::GateCreated { token, .. } => outln!("{}", token.reveal()),
-        CommandOutcome::Gates(gates) => gates.iter().for_each(print),
+        CommandOutcome::Gates(gates) => list(gates),
         CommandOutcome::GateRevoked(gate) => outln!("{} is revoked", gate.name),
         _ => bail!(UNEXPECTED_RESPONSE),
     }
     Ok(())
 }
 
-fn print(gate: &Gate) {
-    let Gate { id, name, resort, created_at, revoked_at } = gate;
-    let resort =
-        resort.map_or_else(|| "all resorts".to_owned(), |resort| format!("resort {}", resort.0));
-    let state = revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-    outln!("{}\t{name}\t{resort}\t{created_at}\t{state}", id.0);
+fn list(gates: Vec<Gate>) {
+    let mut table = Table::new(["NUMBER", "NAME", "RESORT", "CREATED", "STATE"]);
+    for Gate { id, name, resort, created_at, revoked_at } in gates {
+        let resort = resort.map_or_else(|| "all".to_owned(), |resort| resort.0.to_string());
+        let (id, created_at) = (id.0.to_string(), created_at.to_string());
+        table.add([id, name, resort, created_at, key_state(revoked_at)]);
+    }
+    table.print();
 }
 
 pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> Result<()> {
@@ -166,19 +171,25 @@ fn find(administrator: &mut Administrator, options: &FindOptions) -> Result<()> 
     let (season, resort) = (Season(options.season), ResortId(options.resort));
     let on = ResortDay { season, resort, day: Day(options.day) };
     let skier = options.skier.map(SkierId);
-    let (mut after, mut out) = (None, Out::lock());
+    let titles = ["ID", "GATE", "SKIER", "MINUTE", "LIFT", "VERTICAL", "RECEIVED", "VOIDS"];
+    let (mut after, mut table) = (None, Table::new(titles));
     loop {
         let command = Command::Rides(RidesCommand::FindEvents { on, skier, after });
         let events: Vec<StoredRide> = administrator.request(command)?;
         for StoredRide { gate, id, ride, voids, at, .. } in &events {
-            let gate = names.get(gate).map_or("-", String::as_str);
             let Ride { skier, minute, lift, vertical, .. } = ride;
-            write!(out, "{id}\t{gate}\t{skier}\t{minute}\t{lift}\t{vertical}\t{at}")?;
-            match voids {
-                Some(ride) => writeln!(out, "\tvoids {ride}")?,
-                None => writeln!(out)?,
-            }
+            table.add([
+                id.to_string(),
+                names.get(gate).cloned().unwrap_or_default(),
+                skier.to_string(),
+                minute.to_string(),
+                lift.to_string(),
+                vertical.to_string(),
+                at.to_string(),
+                voids.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ]);
         }
+        table.print();
         match events.last() {
             Some(last) if events.len() == EVENTS_MAX => after = Some(last.place),
             _ => return Ok(()),

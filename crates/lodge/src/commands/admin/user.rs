@@ -23,6 +23,7 @@ use crate::{
     commands::{
         out::{PROBLEMS_SHOWN, errln, outln},
         progress::progress_bar,
+        table::Table,
     },
 };
 
@@ -69,7 +70,7 @@ pub(super) enum UserOptions {
     Unban(UsernameArg),
     /// Remove the picture of an account. Its files are deleted within two hours.
     PictureRemove(UsernameArg),
-    /// List the events of an account in the last year, the newest 1,000: time, event, actor.
+    /// List the events of an account in the last year, the newest 1,000.
     Events(UsernameArg),
     /// Issue a code that sets a new password, valid once and for 15 minutes. All sessions of the account end
     /// immediately.
@@ -158,6 +159,7 @@ fn reset(administrator: &mut Administrator, username: Username) -> Result<()> {
 fn events(administrator: &mut Administrator, username: Username) -> Result<()> {
     let events: Vec<EventWithStaff> =
         administrator.request(Command::User(UserCommand::Events { username }))?;
+    let mut table = Table::new(["TIME", "EVENT", "BY"]);
     for told in events {
         let by = match (told.event.by, told.staff) {
             (Actor::Owner, _) => "its owner".to_owned(),
@@ -165,26 +167,28 @@ fn events(administrator: &mut Administrator, username: Username) -> Result<()> {
             (Actor::Staff(_), Some(name)) => name.to_string(),
             (Actor::Staff(_), None) => "a deleted staff account".to_owned(),
         };
-        outln!("{}\t{}\t{by}", told.event.at, told.event.kind.name());
+        table.add([told.event.at.to_string(), told.event.kind.name().to_owned(), by]);
     }
+    table.print();
     Ok(())
 }
 
 fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
-    let mut after = None;
+    let titles = ["USERNAME", "NICKNAME", "ROLE", "CREATED", "STATE"];
+    let (mut after, mut table) = (None, Table::new(titles));
     loop {
         let query = AccountQuery { prefix: Username::prefix(prefix), after, limit: PAGE };
         let page: Vec<Account> = administrator.request(Command::User(UserCommand::List(query)))?;
         for account in &page {
-            let state = account.banned_at.map_or_else(String::new, |at| format!("banned {at}"));
-            outln!(
-                "{}\t{}\t{}\t{}\t{state}",
-                account.username,
-                account.nickname,
-                account.role.name(),
-                account.created_at
-            );
+            table.add([
+                account.username.to_string(),
+                account.nickname.to_string(),
+                account.role.name().to_owned(),
+                account.created_at.to_string(),
+                account.banned_at.map_or_else(|| "active".to_owned(), |at| format!("banned {at}")),
+            ]);
         }
+        table.print();
         match page.last() {
             Some(last) if page.len() == PAGE => after = Some(last.username.clone()),
             _ => return Ok(()),

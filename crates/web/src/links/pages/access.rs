@@ -73,19 +73,29 @@ pub(super) fn set_manage_key_cookie(
     key: &str,
     response: &mut Response,
 ) -> Result<(), Problem> {
-    set_manage_cookie(asked, short, key, MANAGE_COOKIE_MAX_AGE_S, response)
+    set_cookie(asked, short, MANAGE_COOKIE, Some((key, MANAGE_COOKIE_MAX_AGE_S)), response)
 }
 
-pub(super) fn set_manage_cookie(
+/// Removes a link's manage key from the browser.
+pub(super) fn remove_manage_key_cookie(
     asked: &RequestContext,
     short: &Short,
-    value: &str,
-    max_age_seconds: i64,
+    response: &mut Response,
+) -> Result<(), Problem> {
+    set_cookie(asked, short, MANAGE_COOKIE, None, response)
+}
+
+/// Sets a cookie for the pages of a link, with its lifetime in seconds, or removes it.
+pub(super) fn set_cookie(
+    asked: &RequestContext,
+    short: &Short,
+    name: &str,
+    value: Option<(&str, i64)>,
     response: &mut Response,
 ) -> Result<(), Problem> {
     let path = format!("/links/{short}");
-    let cookie =
-        Cookie { name: MANAGE_COOKIE, value, path: &path, same_site: "Strict", max_age_seconds };
+    let (value, max_age_seconds) = value.unwrap_or_default();
+    let cookie = Cookie { name, value, path: &path, same_site: "Strict", max_age_seconds };
     response.headers_mut().append(header::SET_COOKIE, cookie.header(asked.over_tls())?);
     Ok(())
 }

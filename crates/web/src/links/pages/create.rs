@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::{
     access::{creator, set_manage_key_cookie},
     form::LinkForm,
+    notice::Notice,
 };
 use crate::{
     body::FullBody,
@@ -94,7 +95,11 @@ fn created(app: &LinksApp, asked: &RequestContext, link: &Link) -> HttpResult {
         return redirect_to(&format!("/{}+", link.short));
     };
     let mut response = redirect_to(&format!("/links/{}", link.short))?;
-    set_manage_key_cookie(asked, &link.short, &key, &mut response)?;
+    // An owner manages the link with the session, and no longer after signing out.
+    if link.owner.is_none() {
+        set_manage_key_cookie(asked, &link.short, &key, &mut response)?;
+    }
+    Notice::Created.set(asked, &link.short, &mut response)?;
     Ok(response)
 }
 

@@ -176,6 +176,13 @@ mod tests {
     }
 
     #[test]
+    fn text_that_is_no_url_is_refused_with_an_example() {
+        let errors = typed("not a url at all").to_new().unwrap_err();
+        let expected = "The address is not a URL; a URL looks like https://example.org/page.";
+        assert_eq!(errors.of("target"), Some(expected));
+    }
+
+    #[test]
     fn empty_fields_set_nothing() {
         let new = typed("example.org").to_new().unwrap();
         assert_eq!(new.target.as_str(), "https://example.org/");

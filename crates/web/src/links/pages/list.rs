@@ -6,8 +6,8 @@ use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
-    Error,
-    links::{Link, LinkId, LinkQuery, LinkState, Owner},
+    Error, Result,
+    links::{Link, LinkId, LinkQuery, LinkState, Owner, Short},
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub(super) struct ListPage<'a> {
     pub(super) filter: &'a Filter,
     /// Whether this is not the first page.
     pub(super) paged: bool,
-    /// The query of the next page.
+    /// The path of the next page.
     pub(super) older: Option<String>,
 }
 
@@ -63,8 +63,6 @@ pub(super) struct Filter {
     pub(super) search: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) tag: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) prefix: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) after: Option<LinkId>,
 }
@@ -72,7 +70,24 @@ pub(super) struct Filter {
 impl Filter {
     /// Whether the list is unfiltered.
     pub(super) fn is_empty(&self) -> bool {
-        self.search.is_empty() && self.tag.is_empty() && self.prefix.is_empty()
+        self.search.is_empty() && self.tag.is_empty()
+    }
+
+    /// The path of the first page, with this tag and the same search.
+    pub(super) fn with_tag(&self, tag: &str) -> String {
+        Self { search: self.search.clone(), tag: tag.to_owned(), after: None }.path()
+    }
+
+    /// The path of the first page, with the same tag and no search.
+    pub(super) fn without_search(&self) -> String {
+        Self { tag: self.tag.clone(), ..Self::default() }.path()
+    }
+
+    fn path(&self) -> String {
+        match serde_urlencoded::to_string(self) {
+            Ok(query) if !query.is_empty() => format!("/links?{query}"),
+            _ => "/links".to_owned(),
+        }
     }
 
     fn query(&self, owner: Owner) -> LinkQuery {
@@ -82,10 +97,21 @@ impl Filter {
             owner,
             after: self.after,
             tag: given(&self.tag),
-            prefix: given(&self.prefix),
+            prefix: None,
             search: given(&self.search),
             limit: PAGE + 1,
         }
+    }
+}
+
+/// Lists links. A store without search finds those whose short begins with the text.
+async fn found(app: &LinksApp, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+    let text = query.search.clone().filter(|text| Short::parse(text).is_ok());
+    match app.links.list(query.clone()).await {
+        Err(Error::Invalid { field, .. }) if field == "search" && text.is_some() => {
+            app.links.list(LinkQuery { prefix: text, search: None, ..query }).await
+        }
+        found => found,
     }
 }
 
@@ -98,7 +124,7 @@ pub(super) async fn list(
     let Some(whose) = session::page_caller(&app.site, &asked).await? else {
         return redirect_to("/login?next=/links");
     };
-    let mut links = app.links.list(filter.query(whose.owner())).await?;
+    let mut links = found(&app, filter.query(whose.owner())).await?;
     let more = links.len() > PAGE;
     links.truncate(PAGE);
     let totals = app.links.totals(&links).await?;
@@ -112,8 +138,7 @@ pub(super) async fn list(
     };
     let rows: Vec<Row> = links.into_iter().zip(totals).map(row).collect();
     let filter = Filter { after: last, ..filter };
-    let older =
-        last.map(|_| serde_urlencoded::to_string(&filter)).transpose().map_err(Error::internal)?;
+    let older = last.map(|_| filter.path());
     let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged, older };
     pages::page(&app.site, StatusCode::OK, &page)
 }

@@ -1,9 +1,8 @@
 //! The page that manages a link.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use http::StatusCode;
-use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error,
     links::{Caller, Grouping, Link, LinkState, Mode, Short},
@@ -11,8 +10,9 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    access::{ShortUrl, creator, managed, set_manage_cookie, set_manage_key_cookie},
+    access::{ShortUrl, creator, managed, remove_manage_key_cookie, set_manage_key_cookie},
     form::LinkForm,
+    notice::Notice,
 };
 use crate::{
     body::FullBody,
@@ -26,9 +26,6 @@ use crate::{
     request::{self, PathParam, RequestContext},
 };
 
-/// The time after its creation in which a link's page says that it is ready.
-const JUST_MADE: SignedDuration = SignedDuration::from_mins(2);
-
 #[derive(Template)]
 #[template(path = "links/manage.html")]
 pub(super) struct ManagePage<'a> {
@@ -37,6 +34,7 @@ pub(super) struct ManagePage<'a> {
     pub(super) qr: &'a str,
     pub(super) state: LinkState,
     pub(super) clicks: u64,
+    /// The manage key, if it is new.
     pub(super) manage_key: Option<&'a str>,
     pub(super) notice: Option<&'static str>,
     pub(super) may_edit: bool,
@@ -70,16 +68,19 @@ pub(super) struct DeletedPage<'a> {
 pub(super) async fn show(
     State(app): State<LinksApp>,
     PathParam(segment): PathParam,
-    RawQuery(query): RawQuery,
     asked: RequestContext,
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::OK, None);
     };
-    let notice = notice(&link, query.as_deref(), asked.at);
+    let (notice, errors) = (Notice::read(&asked), FormErrors::default());
     let form = LinkForm::of(&link, &*app.site.random);
-    page(&app, &asked, (&link, &caller), notice, &form, &FormErrors::default()).await
+    let mut response = page(&app, &asked, (&link, &caller), notice, &form, &errors).await?;
+    if let Some(notice) = notice {
+        notice.shown(&asked, &link, &mut response)?;
+    }
+    Ok(response)
 }
 
 /// `POST /links/{short}`.
@@ -93,9 +94,10 @@ pub(super) async fn edit(
     let form: LinkForm = request::form(&body)?;
     let idempotency =
         forms::idempotency_key(&form.form, &format!("/links/{short}"), &body, asked.at)?;
+    let has_new_key = !form.new_manage_key.is_empty();
     // Before the manage key is checked, since the first submission may have replaced it.
     if let Some(done) = app.links.stored_change(idempotency.as_ref()).await? {
-        return saved(&app, &asked, &creator(&app, &asked).await?, &done.outcome);
+        return saved(&app, &asked, &creator(&app, &asked).await?, &done.outcome, has_new_key);
     }
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None);
@@ -110,7 +112,7 @@ pub(super) async fn edit(
         Err(error) => Err(error),
     };
     match edited {
-        Ok(done) => saved(&app, &asked, &caller, &done.outcome),
+        Ok(done) => saved(&app, &asked, &caller, &done.outcome, has_new_key),
         Err(error) => {
             let errors = FormErrors::of_refusal(error, "short")?;
             form_again(&app, &asked, (&link, &caller), form, &errors).await
@@ -119,12 +121,19 @@ pub(super) async fn edit(
 }
 
 /// Redirects to the link's page, and stores its current manage key in the browser.
-fn saved(app: &LinksApp, asked: &RequestContext, caller: &Caller, link: &Link) -> HttpResult {
-    let mut response = redirect_to(&format!("/links/{}?saved", link.short))?;
+fn saved(
+    app: &LinksApp,
+    asked: &RequestContext,
+    caller: &Caller,
+    link: &Link,
+    has_new_key: bool,
+) -> HttpResult {
+    let mut response = redirect_to(&format!("/links/{}", link.short))?;
     let is_theirs = matches!(caller, Caller::Owner(_)) && caller.owner() == link.owner;
     if let (false, Some(key)) = (is_theirs, app.links.manage_key(link)) {
         set_manage_key_cookie(asked, &link.short, &key, &mut response)?;
     }
+    Notice::of_change(asked, link, has_new_key).set(asked, &link.short, &mut response)?;
     Ok(response)
 }
 
@@ -162,7 +171,7 @@ fn deleted(app: &LinksApp, asked: &RequestContext, short: &Short) -> HttpResult 
     let reserved_days = app.links.settings().reserved.as_hours() / 24;
     let page = DeletedPage { url: &url, reserved_days };
     let mut response = pages::page(&app.site, StatusCode::OK, &page)?;
-    set_manage_cookie(asked, short, "", 0, &mut response)?;
+    remove_manage_key_cookie(asked, short, &mut response)?;
     Ok(response)
 }
 
@@ -212,17 +221,6 @@ pub(super) fn ask_for_key(
     pages::page(&app.site, status, &page)
 }
 
-/// Returns the notice after a change or a creation.
-fn notice(link: &Link, query: Option<&str>, now: Timestamp) -> Option<&'static str> {
-    match query {
-        Some("saved") => Some("Saved. The change is active now."),
-        _ if link.version == 1 && now.duration_since(link.created_at) < JUST_MADE => {
-            Some("Your link is ready.")
-        }
-        _ => None,
-    }
-}
-
 /// Renders the page again with the submitted values and their errors. The form is for the link's current version.
 async fn form_again(
     app: &LinksApp,
@@ -241,13 +239,14 @@ async fn page(
     app: &LinksApp,
     asked: &RequestContext,
     (link, caller): (&Link, &Caller),
-    notice: Option<&'static str>,
+    notice: Option<Notice>,
     form: &LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
     let url = ShortUrl::of(&asked.base_url, &link.short);
     let report = app.links.report(&link.short, caller, Grouping::Device, asked.at).await?;
-    let manage_key = app.links.manage_key(link);
+    let shows_key = notice.is_some_and(|notice| notice.shows_key(link));
+    let manage_key = app.links.manage_key(link).filter(|_| shows_key);
     let page = ManagePage {
         link,
         qr: &qr::inline(&url.whole)?,
@@ -255,7 +254,7 @@ async fn page(
         state: link.state(asked.at).0,
         clicks: report.total,
         manage_key: manage_key.as_deref(),
-        notice,
+        notice: notice.and_then(Notice::text),
         may_edit: app.links.settings().mode == Mode::Claim,
         form,
         errors,

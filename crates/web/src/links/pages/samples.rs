@@ -8,7 +8,7 @@ use lodge_domain::{
     OsRandom,
     keys::{ApiKey, KeyId},
     links::{
-        ClickLimit, Grouping, Link, LinkId, LinkState, Owner, RedirectCode, Short, Tags, Target,
+        ClickLimit, Link, LinkId, LinkState, Owner, RedirectCode, Short, Tags, Target,
         clicks::ClickLine,
     },
     passwords::PasswordHash,
@@ -16,7 +16,7 @@ use lodge_domain::{
 
 use super::{
     access::ShortUrl,
-    chart,
+    chart::{self, Period},
     create::CreatePage,
     form::LinkForm,
     list::{Filter, ListPage, Row},
@@ -32,6 +32,9 @@ use crate::{
     },
     session::PageCaller,
 };
+
+/// The size limit of a list whose links all have fields of maximal length.
+const LIST_BYTES_MAX: usize = 150_000;
 
 fn now() -> Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
@@ -157,29 +160,27 @@ fn statistics() {
         clicks: u64::MAX,
         percent: 100,
     };
-    let shares: Vec<Share> = (0..20)
+    let shares: Vec<Share> = (0..22)
         .map(share)
         .chain([Share { key: HOSTILE_INPUT.to_owned(), clicks: 1, percent: 1 }])
         .collect();
-    for (by, since) in
-        [(Grouping::Day, "2026-01-01T00:00:00Z"), (Grouping::Hour, "2026-01-29T13:00:00Z")]
-    {
-        let lines = [ClickLine { key: "2026-01-31".to_owned(), clicks: 1_000_000_000_000 }];
-        let chart = chart::over_time(&lines, by, &since.parse().unwrap(), &now());
-        let (url, by_hour) = (url(&link), by == Grouping::Hour);
+    let lines = [ClickLine { key: "2026-01-31".to_owned(), clicks: 1_000_000_000_000 }];
+    let created_at: Timestamp = "2025-12-01T00:00:00Z".parse().unwrap();
+    for ((period, ..), slots) in Period::ALL.into_iter().zip([24, 7, 30, 62]) {
+        let (step, since) = chart::span(period, created_at, now());
+        let chart = chart::over_time(&lines, step, &since, &now());
+        let url = url(&link);
         let page = StatsPage {
             url: &url,
             total: u64::MAX,
             bots: u64::MAX,
-            by_hour,
+            period,
             chart: &chart,
             referrers: &shares,
             devices: &shares,
         };
-        assert_eq!(
-            rendered(&page).matches("class=\"slot\"").count(),
-            if by_hour { 48 } else { 31 }
-        );
+        assert_eq!(rendered(&page).matches("class=\"slot\"").count(), slots);
+        rendered(&StatsPage { devices: &[], total: 0, ..page });
         rendered(&StatsPage { referrers: &[], devices: &[], total: 0, bots: 0, ..page });
     }
 }
@@ -198,19 +199,23 @@ fn list_of_own_links() {
     let filter = Filter {
         search: HOSTILE_INPUT.to_owned(),
         tag: HOSTILE_INPUT.to_owned(),
-        prefix: HOSTILE_INPUT.to_owned(),
         ..Filter::default()
     };
-    let older = serde_urlencoded::to_string(&filter).ok();
+    let older = Some(filter.with_tag(HOSTILE_INPUT));
     let whose = PageCaller::Key(ApiKey {
         id: KeyId(1),
         name: HOSTILE_INPUT.to_owned(),
         created_at: now(),
         revoked_at: None,
     });
-    rendered(&ListPage { whose: &whose, rows: &rows, filter: &filter, paged: true, older });
-    let (rows, filter) = (&[], &Filter::default());
-    rendered(&ListPage { whose: &whose, rows, filter, paged: false, older: None });
+    let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged: true, older };
+    check::rendered_within(&page, LIST_BYTES_MAX);
+    for (filter, paged) in
+        [(&filter, false), (&Filter::default(), true), (&Filter::default(), false)]
+    {
+        let html = rendered(&ListPage { rows: &[], filter, paged, older: None, ..page });
+        assert!(html.contains("<div class=\"empty\">\n<p>No "), "{html}");
+    }
 }
 
 #[test]
