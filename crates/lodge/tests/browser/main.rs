@@ -26,6 +26,7 @@ mod target;
 mod tour;
 
 mod account;
+mod api_docs;
 mod board;
 mod board_in_text;
 mod board_proxied;
@@ -36,6 +37,7 @@ mod new_links;
 mod pages;
 mod protected_links;
 mod providers;
+mod readme;
 mod rides;
 mod scripts;
 

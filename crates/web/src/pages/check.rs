@@ -51,6 +51,8 @@ pub(crate) fn sound_within(html: &str, bytes_max: usize) {
         "board.js",
         "board_more.js",
         "board.css",
+        "api.js",
+        "api.css",
         "icon.svg",
     ];
     let assets = assets.into_iter().filter(loads);
