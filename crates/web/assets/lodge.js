@@ -5,25 +5,26 @@ status.className = "visually-hidden";
 status.setAttribute("role", "status");
 document.body.append(status);
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  if (!navigator.clipboard) break; // Only in secure contexts; the text can be selected.
-  button.hidden = false;
-  const label = button.querySelector("span") ?? button;
-  const usual = label.textContent;
-  button.addEventListener("click", async () => {
-    let said = "Copied";
-    try {
-      await navigator.clipboard.writeText(button.dataset.copy);
-    } catch {
-      said = "Copying failed";
-    }
-    label.textContent = status.textContent = said;
-    setTimeout(() => {
-      label.textContent = usual;
-      status.textContent = "";
-    }, 2000);
-  });
+if (navigator.clipboard) { // Only in secure contexts; the text can be selected.
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
 }
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-copy]");
+  if (!button) return;
+  const label = button.querySelector("span") ?? button; // Beside an icon, only the text changes.
+  button.dataset.usual ??= label.textContent;
+  let said = "Copied";
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+  } catch {
+    said = "Copying failed";
+  }
+  label.textContent = status.textContent = said;
+  setTimeout(() => {
+    label.textContent = button.dataset.usual;
+    status.textContent = "";
+  }, 2000);
+});
 
 for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;

@@ -1,8 +1,10 @@
 //! The description of the API: one `OpenAPI` document, served as JSON and as an HTML page.
 
+mod examples;
 pub(crate) mod outline;
+mod schemas;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use askama::Template;
 use axum::{
@@ -14,17 +16,24 @@ use http::{Method, StatusCode};
 use lodge_domain::Error;
 use moka::sync::Cache;
 use serde_json::Value;
-use utoipa::openapi::{
-    Components, InfoBuilder, OpenApi, OpenApiBuilder, RefOr, Schema, ServerBuilder,
-    path::Parameter,
-    schema::{SchemaType, Type},
-    security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{
+        Components, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response as Answer,
+        Schema, ServerBuilder,
+        path::Parameter,
+        schema::{SchemaType, Type},
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
 };
 
-use self::outline::{Group, groups, keys, keys_used, prose};
+use self::{
+    outline::{App, keys, keys_used, prose, statuses},
+    schemas::{Entry, Schemas},
+};
 use crate::{
     context::SiteContext,
-    error::HttpResult,
+    error::{HttpResult, ProblemDetails},
     pages::{self, Navigation, Page},
     request::RequestContext,
     routes::{Routes, operations},
@@ -82,27 +91,28 @@ fn whole(parts: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     for part in parts {
         document.merge(part);
     }
-    complete(&mut document);
+    let has_problems = complete(&mut document);
     let described = serde_json::to_value(&document).unwrap_or_default();
     let used = keys_used(&described);
     let components = document.components.get_or_insert_with(Components::new);
+    if has_problems {
+        components.schemas.insert(ProblemDetails::name().into(), ProblemDetails::schema());
+    }
     for (name, description) in KEYS.into_iter().filter(|(name, _)| used.contains(name)) {
         components.add_security_scheme(name, bearer(description));
     }
     document
 }
 
-/// Completes every operation: a response without a description gets the reason phrase of its status, and an optional
-/// parameter loses its null type.
-fn complete(document: &mut OpenApi) {
+/// Completes every operation: a response without a description gets the reason phrase of its status, an error without
+/// a body gets problem details, and an optional parameter loses its null type. Returns whether there are problem
+/// details.
+fn complete(document: &mut OpenApi) -> bool {
+    let mut has_problems = false;
     for operation in operations(document) {
         for (status, response) in &mut operation.responses.responses {
-            if let RefOr::T(response) = response
-                && response.description.is_empty()
-            {
-                let status = status.parse::<StatusCode>().ok();
-                let words = status.and_then(|status| status.canonical_reason());
-                words.unwrap_or("A response").clone_into(&mut response.description);
+            if let RefOr::T(response) = response {
+                has_problems |= complete_response(status, response);
             }
         }
         for parameter in operation.parameters.iter_mut().flatten() {
@@ -114,6 +124,22 @@ fn complete(document: &mut OpenApi) {
             }
         }
     }
+    has_problems
+}
+
+/// Returns whether the response is an error that gets problem details.
+fn complete_response(status: &str, response: &mut Answer) -> bool {
+    if response.description.is_empty() {
+        let status = status.parse::<StatusCode>().ok();
+        let words = status.and_then(|status| status.canonical_reason());
+        words.unwrap_or("A response").clone_into(&mut response.description);
+    }
+    let is_problem = status >= "400" && response.content.is_empty();
+    if is_problem {
+        let problem = Content::new(Some(Ref::from_schema_name(ProblemDetails::name())));
+        response.content.insert("application/problem+json".to_owned(), problem.into());
+    }
+    is_problem
 }
 
 fn bearer(description: &str) -> SecurityScheme {
@@ -136,12 +162,18 @@ struct DocsPage<'a> {
     apps: &'a Navigation,
     /// The descriptions of the keys that the document uses.
     keys: Vec<String>,
-    groups: Vec<Group>,
+    /// The reason phrases and meanings of the statuses that the document uses.
+    statuses: BTreeMap<&'a str, (&'static str, &'static str)>,
+    sections: Vec<App>,
+    schemas: Vec<Entry>,
 }
 
 impl<'a> DocsPage<'a> {
-    fn of(document: &Value, apps: &'a Navigation, base_url: &'a str) -> Self {
-        Self { base_url, apps, keys: keys(document), groups: groups(document, base_url) }
+    fn of(document: &'a Value, apps: &'a Navigation, base_url: &'a str) -> Self {
+        let schemas = Schemas::of(document);
+        let sections = outline::apps(document, &schemas, base_url);
+        let (keys, statuses, schemas) = (keys(document), statuses(document), schemas.entries());
+        Self { base_url, apps, keys, statuses, sections, schemas }
     }
 }
 
@@ -174,7 +206,7 @@ mod tests {
         let paths = document["paths"].as_object().unwrap();
         let operations: usize =
             paths.values().map(|methods| methods.as_object().unwrap().len()).sum();
-        assert_eq!(html.matches("<article").count(), operations);
+        assert_eq!(html.matches("<details class=\"fold op\">").count(), operations);
         assert!(html.contains("https://go.example/api/links") && html.contains("PUT"));
     }
 
@@ -202,7 +234,7 @@ mod tests {
             let document = serde_json::to_value(whole(documents)).unwrap();
             let page = DocsPage::of(&document, apps, "https://go.example");
             let html = pages::rendered(&page, apps).unwrap();
-            html.split_once("</dl>").unwrap().0.to_owned()
+            html.split_once("</section>").unwrap().0.to_owned()
         };
         let alone = of(vec![crate::rides::routes().document()], &rides);
         for word in ["<code>lodge_gate_…</code>", "<code>message</code>", "keys of rides"] {
@@ -241,12 +273,47 @@ mod tests {
             "<code>line</code> integer, required</dt>",
             "--data-binary @-",
             "{&#34;void&#34;:&#34;gate-4-16&#34;}\nEND",
-            "Errors are <code>{&#34;message&#34;: …}</code>",
+            "&#34;rank&#34;: 1",
+            "<a href=\"#schema-ResponseMsg\">",
             "/<wbr>resorts/<wbr>{resortID}/<wbr>seasons<wbr>",
         ] {
             assert!(html.contains(part), "no {part} in {html}");
         }
         assert!(!html.contains('`'), "unrendered backticks");
+    }
+
+    #[test]
+    fn every_operation_has_a_short_summary_and_complete_examples() {
+        let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
+        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
+        let groups = page.sections.iter().flat_map(|app| &app.groups);
+        for operation in groups.flat_map(|group| &group.operations) {
+            let title = &operation.title;
+            assert!((5..=60).contains(&title.len()) && !title.contains(['`', '.']), "{title}");
+            let shown = format!("{}\n{:?}", operation.curl, operation.example);
+            assert!(!shown.contains("\"…\""), "an example has no value: {shown}");
+            let url = operation.curl.split('\'').nth(1).unwrap();
+            assert!(!url.contains('{'), "no example for a part of {url}");
+        }
+        for (status, (reason, meaning)) in &page.statuses {
+            assert!(!reason.is_empty() && !meaning.is_empty(), "{status} has no meaning");
+        }
+    }
+
+    #[test]
+    fn a_schema_of_several_operations_is_shown_once_and_linked() {
+        let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
+        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
+        let html = pages::rendered(&page, check::EVERYTHING).unwrap();
+        assert_eq!(html.matches("<code>short_url</code>").count(), 1, "fields of LinkJson");
+        let ids: HashSet<_> = html.split(" id=\"").skip(1).map(until_quote).collect();
+        for link in html.split("href=\"#").skip(1).map(until_quote) {
+            assert!(ids.contains(link), "{link} leads nowhere");
+        }
+    }
+
+    fn until_quote(rest: &str) -> &str {
+        rest.split('"').next().unwrap()
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use lodge_domain::Error;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 /// The result of a handler.
 pub(crate) type HttpResult<T = Response> = Result<T, Problem>;
@@ -40,6 +42,29 @@ impl Problem {
     pub(crate) fn title(&self) -> &'static str {
         self.status.canonical_reason().unwrap_or("Error")
     }
+}
+
+/// An error, as RFC 9457 problem details.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemDetails<'a> {
+    #[schema(example = "about:blank")]
+    pub(crate) r#type: &'static str,
+    /// The reason phrase of the status.
+    #[schema(example = "Bad Request")]
+    pub(crate) title: &'a str,
+    #[schema(example = 400)]
+    pub(crate) status: u16,
+    /// What is wrong, and what would be right.
+    #[schema(example = "max_clicks: must be between 1 and 1,000,000,000, not 0")]
+    pub(crate) detail: &'a str,
+    /// The wrong field, parameter or header, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "max_clicks")]
+    pub(crate) field: Option<&'a str>,
+    /// The id of the request, as in the header `X-Request-Id` and in the server's log.
+    #[schema(example = "0123456789abcdef")]
+    pub(crate) request_id: &'a str,
 }
 
 impl From<Error> for Problem {

@@ -10,10 +10,14 @@ use http::Method;
 use utoipa::{
     ToSchema,
     openapi::{
-        Components, OpenApi, OpenApiBuilder, PathItem, Response, path::Operation, tag::TagBuilder,
+        Components, OpenApi, OpenApiBuilder, PathItem, Response, extensions::ExtensionsBuilder,
+        path::Operation, tag::TagBuilder,
     },
 };
 use utoipa_axum::router::UtoipaMethodRouter;
+
+/// The extension of a tag with the title of its app.
+pub(crate) const TAG_APP: &str = "x-app";
 
 /// Routes with their methods, in order of addition; `S` is the state of the handlers.
 pub(crate) struct Routes<S = ()> {
@@ -30,10 +34,11 @@ impl<S: Clone + Send + Sync + 'static> Default for Routes<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    /// Adds a tag, which groups operations, with its description.
-    pub(crate) fn tag(mut self, name: &str, about: &str) -> Self {
-        let tag = TagBuilder::new().name(name).description(Some(about)).build();
-        self.document.tags.get_or_insert_default().push(tag);
+    /// Adds a tag, which groups the operations of an app on one resource, with its description.
+    pub(crate) fn tag(mut self, app: &str, name: &str, about: &str) -> Self {
+        let app = ExtensionsBuilder::new().add(TAG_APP, app).build();
+        let tag = TagBuilder::new().name(name).description(Some(about)).extensions(Some(app));
+        self.document.tags.get_or_insert_default().push(tag.build());
         self
     }
 

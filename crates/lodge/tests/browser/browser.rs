@@ -296,7 +296,13 @@ impl Browser {
 
     /// Sets the viewport size of a wide desktop computer.
     pub(crate) async fn set_desktop_size(&self) {
-        let size = json!({"width": 1600, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        self.set_size(1600, 900).await;
+    }
+
+    /// Sets the viewport size, in CSS pixels.
+    pub(crate) async fn set_size(&self, width: u32, height: u32) {
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", size).await;
     }
 
@@ -311,6 +317,11 @@ impl Browser {
         let motion = json!({"name": "prefers-reduced-motion", "value": "reduce"});
         let features = json!({"features": [scheme, motion]});
         self.command("Emulation.setEmulatedMedia", features).await;
+    }
+
+    /// Saves a picture of the visible part of the page, as PNG.
+    pub(crate) async fn save_picture(&self, file: &Path) {
+        std::fs::write(file, self.client.screenshot().await.unwrap()).unwrap();
     }
 
     /// Disables the HTTP cache.

@@ -27,6 +27,7 @@ mod target;
 mod tour;
 
 mod account;
+mod api_docs;
 mod board;
 mod board_in_text;
 mod board_proxied;
@@ -37,6 +38,7 @@ mod new_links;
 mod pages;
 mod protected_links;
 mod providers;
+mod readme;
 mod rides;
 mod scripts;
 

@@ -65,7 +65,7 @@ impl Command {
 
 fn printed(server: &Server) -> Vec<Command> {
     let page = server.get("/api/docs").text();
-    let examples = page.split("aria-label=\"Example\"><code>").skip(1);
+    let examples = page.split("<pre class=\"curl\"><code>").skip(1);
     let escaped = examples.map(|rest| rest.split_once("</code>").unwrap().0);
     let marks = [("&#39;", "'"), ("&#34;", "\""), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")];
     escaped

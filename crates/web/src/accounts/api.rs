@@ -76,7 +76,7 @@ pub(crate) async fn sign_up(
 ///
 /// Neither the response to a wrong password nor its timing reveals whether the account exists or is banned, or has a
 /// password.
-#[utoipa::path(post, path = "/api/session", tag = "accounts", request_body = BeginSession,
+#[utoipa::path(post, path = "/api/session", tag = "sessions", request_body = BeginSession,
     responses((status = 200, body = SessionToken), (status = 401, description = "Wrong username or password"),
         (status = 403, description = "The password is right, but the account is banned"),
         (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")))]
@@ -90,8 +90,10 @@ pub(crate) async fn sign_in(
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
 
-/// Sign out: end the session of the token.
-#[utoipa::path(delete, path = "/api/session", tag = "accounts",
+/// Sign out.
+///
+/// The session of the token ends.
+#[utoipa::path(delete, path = "/api/session", tag = "sessions",
     responses((status = 204, description = "The token is no longer valid"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
@@ -100,7 +102,9 @@ pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: RequestConte
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Set a new password with a one-time code from an administrator. All sessions end, and all providers are unlinked.
+/// Set a new password with a one-time code.
+///
+/// The code comes from an administrator. All sessions end, and all providers are unlinked.
 #[utoipa::path(post, path = "/api/password", tag = "accounts", request_body = ResetPassword,
     responses((status = 204, description = "The password is set"), (status = 400, description = "Invalid request; `detail` says why"),
         (status = 403, description = "The code is wrong for this username, used or expired"), (status = 429, description = "Too many requests; see Retry-After")))]
@@ -115,7 +119,7 @@ pub(crate) async fn reset_password(
 }
 
 /// Get your account.
-#[utoipa::path(get, path = "/api/me", tag = "accounts",
+#[utoipa::path(get, path = "/api/me", tag = "profile",
     responses((status = 200, body = AccountJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn me(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
@@ -124,7 +128,7 @@ pub(crate) async fn me(State(app): State<AccountsApp>, asked: RequestContext) ->
 }
 
 /// Change your nickname or e-mail address.
-#[utoipa::path(patch, path = "/api/me", operation_id = "edit_account", tag = "accounts", request_body = EditAccount,
+#[utoipa::path(patch, path = "/api/me", operation_id = "edit_account", tag = "profile", request_body = EditAccount,
     responses((status = 200, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn edit(
@@ -138,8 +142,10 @@ pub(crate) async fn edit(
     Ok(private(Json(AccountJson::from(&account))))
 }
 
-/// Delete your account. Its username is reserved for 30 days.
-#[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "accounts", request_body = DeleteAccount,
+/// Delete your account.
+///
+/// Its username is reserved for 30 days.
+#[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "profile", request_body = DeleteAccount,
     responses((status = 204, description = "The account is deleted"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
         (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
@@ -155,8 +161,10 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Change your password. All other sessions end.
-#[utoipa::path(put, path = "/api/me/password", tag = "accounts", request_body = ChangePassword,
+/// Change your password.
+///
+/// All other sessions end.
+#[utoipa::path(put, path = "/api/me/password", tag = "profile", request_body = ChangePassword,
     responses((status = 204, description = "The password is changed"), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session"),
         (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
@@ -175,7 +183,7 @@ pub(crate) async fn change_password(
 }
 
 /// List your sessions, newest first.
-#[utoipa::path(get, path = "/api/me/sessions", tag = "accounts",
+#[utoipa::path(get, path = "/api/me/sessions", tag = "sessions",
     responses((status = 200, body = SessionsJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
@@ -186,8 +194,10 @@ pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: RequestConte
     Ok(private(Json(SessionsJson { sessions })))
 }
 
-/// Sign out everywhere: end all sessions, this one included.
-#[utoipa::path(delete, path = "/api/me/sessions", tag = "accounts",
+/// Sign out everywhere.
+///
+/// All sessions end, this one included.
+#[utoipa::path(delete, path = "/api/me/sessions", tag = "sessions",
     responses((status = 204, description = "All earlier tokens are invalid"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn sign_out_everywhere(
@@ -200,7 +210,7 @@ pub(crate) async fn sign_out_everywhere(
 }
 
 /// End one of your sessions.
-#[utoipa::path(delete, path = "/api/me/sessions/{id}", tag = "accounts", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/api/me/sessions/{id}", tag = "sessions", params(("id" = String, Path, example = "17")),
     responses((status = 204, description = "The session is ended"), (status = 401, description = "Unknown or ended session"), (status = 404, description = "No such session")),
     security(("session" = [])))]
 pub(crate) async fn end_session(
@@ -215,9 +225,10 @@ pub(crate) async fn end_session(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Download everything stored about your account, as a file. Your links are at `/api/links`. An incomplete download is
-/// aborted before the last chunk.
-#[utoipa::path(get, path = "/api/me/export", tag = "accounts",
+/// Download everything stored about your account.
+///
+/// Your links are at `/api/links`. An incomplete download is aborted before the last chunk.
+#[utoipa::path(get, path = "/api/me/export", tag = "profile",
     responses((status = 200, body = ExportJson), (status = 401, description = "Unknown or ended session"),
         (status = 429, description = "Too many exports to this address; see Retry-After"), (status = 503, description = "Too many exports in progress; see Retry-After")),
     security(("session" = [])))]

@@ -22,11 +22,13 @@ use crate::pictures;
 #[serde(deny_unknown_fields, expecting = "an object that describes an account")]
 pub(crate) struct CreateAccount {
     /// 1 to 30 characters; upper and lower case count as the same.
-    #[schema(example = "ada")]
+    #[schema(example = "ann")]
     pub(crate) username: String,
     /// 8 to 128 characters of any kind; common passwords are refused.
+    #[schema(example = "correct horse battery")]
     pub(crate) password: String,
     /// The displayed name, 1 to 30 characters; by default the username.
+    #[schema(example = "Ann")]
     pub(crate) nickname: Option<String>,
     /// An e-mail address; not verified, and shown only to you.
     pub(crate) email: Option<String>,
@@ -49,9 +51,10 @@ impl CreateAccount {
 #[serde(deny_unknown_fields, expecting = "an object with a username and a password")]
 pub(crate) struct BeginSession {
     /// The username.
-    #[schema(example = "ada")]
+    #[schema(example = "ann")]
     pub(crate) username: String,
     /// The password.
+    #[schema(example = "correct horse battery")]
     pub(crate) password: String,
 }
 
@@ -59,8 +62,9 @@ pub(crate) struct BeginSession {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionToken {
     /// Send it as `Authorization: Bearer`.
+    #[schema(example = "session_…")]
     token: String,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }
 
@@ -76,10 +80,11 @@ impl From<FreshSession> for SessionToken {
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub(crate) struct EditAccount {
     /// The displayed name, 1 to 30 characters.
+    #[schema(example = "Ann")]
     nickname: Option<String>,
     /// An e-mail address.
     #[serde(default, deserialize_with = "patch::present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, example = "ann@example.org")]
     email: Option<Option<String>>,
 }
 
@@ -98,8 +103,10 @@ impl EditAccount {
 #[serde(deny_unknown_fields, expecting = "an object with the current and the new password")]
 pub(crate) struct ChangePassword {
     /// The current password; absent for an account that has none.
+    #[schema(example = "correct horse battery")]
     current: Option<String>,
     /// The new password, 8 to 128 characters of any kind.
+    #[schema(example = "a longer passphrase")]
     new: String,
 }
 
@@ -115,6 +122,7 @@ impl ChangePassword {
 #[serde(deny_unknown_fields, expecting = "an object with the current password")]
 pub(crate) struct DeleteAccount {
     /// The current password; absent for an account that has none.
+    #[schema(example = "correct horse battery")]
     current: Option<String>,
 }
 
@@ -129,11 +137,13 @@ impl DeleteAccount {
 #[serde(deny_unknown_fields, expecting = "an object with a username, a code and the new password")]
 pub(crate) struct ResetPassword {
     /// The username.
-    #[schema(example = "ada")]
+    #[schema(example = "ann")]
     username: String,
     /// The code from an administrator: `reset_…`.
+    #[schema(example = "reset_…")]
     code: String,
     /// The new password, 8 to 128 characters of any kind.
+    #[schema(example = "a longer passphrase")]
     new: String,
 }
 
@@ -148,11 +158,14 @@ impl ResetPassword {
 /// The public profile of an account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct UserJson {
+    #[schema(example = "ann")]
     username: String,
+    #[schema(example = "Ann")]
     nickname: String,
     /// member, moderator or admin.
+    #[schema(example = "member")]
     role: &'static str,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The paths of the picture; null without a picture.
     picture: Option<PictureJson>,
@@ -162,8 +175,10 @@ pub(crate) struct UserJson {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PictureJson {
     /// 256 pixels a side.
+    #[schema(example = "/-/pictures/…/256")]
     large: String,
     /// 64 pixels a side.
+    #[schema(example = "/-/pictures/…/64")]
     small: String,
 }
 
@@ -193,6 +208,7 @@ pub(crate) struct AccountJson {
     user: UserJson,
     email: Option<String>,
     /// Whether the account has a password.
+    #[schema(example = true)]
     has_password: bool,
 }
 
@@ -209,14 +225,17 @@ impl From<&Account> for AccountJson {
 /// A session.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionJson {
+    #[schema(example = "17")]
     id: String,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
     /// The `User-Agent` at sign-in.
+    #[schema(example = "curl/8.5.0")]
     agent: String,
     /// Whether this request uses the session.
+    #[schema(example = true)]
     current: bool,
 }
 
@@ -241,8 +260,9 @@ pub(crate) struct SessionsJson {
 /// An event in the history of an account.
 #[derive(Serialize, ToSchema)]
 struct EventJson {
+    #[schema(example = "signed_up")]
     what: &'static str,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     /// Whether a moderator or an administrator did it.
     by_staff: bool,
@@ -286,9 +306,12 @@ impl ExportJson {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ProviderJson {
     /// The name in paths: a browser starts at `/login/by/{name}`.
+    #[schema(example = "google")]
     name: String,
     /// The displayed name.
+    #[schema(example = "Google")]
     title: String,
+    #[schema(example = "https://accounts.google.com")]
     issuer: String,
 }
 
@@ -308,10 +331,12 @@ pub(crate) struct ProvidersJson {
 /// A provider identity that can sign in to the account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct LinkedJson {
+    #[schema(example = "https://accounts.google.com")]
     issuer: String,
     /// The id of the user at the provider.
+    #[schema(example = "110169484474386276334")]
     subject: String,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     linked_at: Timestamp,
 }
 

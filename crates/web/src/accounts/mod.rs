@@ -14,10 +14,16 @@ use crate::{pages::Menu, routes::Routes};
 /// The app has no menu entries: the header leads to the account of the caller.
 pub(crate) const MENU: Menu = Menu { app: "accounts", entries: &[] };
 
+/// The app's title in the API documentation.
+const APP: &str = "Accounts";
+
 /// The routes of accounts.
 pub(crate) fn routes() -> Routes<AccountsApp> {
     Routes::default()
-        .tag("accounts", "Accounts: sign-up, sign-in, sessions, profile and personal data.")
+        .tag(APP, "accounts", "Create accounts, see public profiles, reset passwords.")
+        .tag(APP, "sessions", "Sign in, sign out, see where you are signed in.")
+        .tag(APP, "profile", "Your own account: names, picture, password, data.")
+        .tag(APP, "providers", "Sign-in by OpenID Connect and OAuth 2 providers.")
         .merge(api::routes())
         .merge(pages::routes())
         .merge(picture::routes())

@@ -50,7 +50,7 @@ pub(crate) async fn set(
 ///
 /// The picture is cropped to its central square and encoded again with sides of 256 and 64 pixels. Metadata, such as
 /// the location, is dropped. Of an animation, the first frame is used.
-#[utoipa::path(put, path = "/api/me/picture", operation_id = "set_picture", tag = "accounts",
+#[utoipa::path(put, path = "/api/me/picture", operation_id = "set_picture", tag = "profile",
     request_body(content = String, content_type = "application/octet-stream", description = "The bytes of a JPEG, PNG, WebP or GIF"),
     responses((status = 200, body = AccountJson), (status = 400, description = "Not an acceptable picture; `detail` says why"), (status = 401, description = "Unknown or ended session"),
         (status = 413, description = "The picture is too large"), (status = 429, description = "Too many uploads; see Retry-After"), (status = 503, description = "Too many pictures are being processed; see Retry-After")),
@@ -70,7 +70,7 @@ pub(crate) async fn put(
 }
 
 /// Remove your picture.
-#[utoipa::path(delete, path = "/api/me/picture", operation_id = "take_picture_away", tag = "accounts",
+#[utoipa::path(delete, path = "/api/me/picture", operation_id = "take_picture_away", tag = "profile",
     responses((status = 204, description = "The picture is removed, if there was one"), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
@@ -78,9 +78,11 @@ pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: RequestCont
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Get a picture in one of its sizes. The picture at a path never changes.
+/// Get a picture.
+///
+/// The picture at a path never changes.
 #[utoipa::path(get, path = "/-/pictures/{id}/{size}", operation_id = "picture", tag = "accounts",
-    params(("id" = String, Path, description = "From the `picture` of an account"), ("size" = u32, Path, description = "256 or 64, in pixels")),
+    params(("id" = String, Path, description = "From the `picture` of an account", example = "…"), ("size" = u32, Path, description = "256 or 64, in pixels", example = 256)),
     responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "No such picture")))]
 pub(crate) async fn get(
     State(app): State<AccountsApp>,

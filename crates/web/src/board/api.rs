@@ -36,7 +36,7 @@ pub(super) struct ChannelsJson {
 }
 
 /// List all channels, lobby first.
-#[utoipa::path(get, path = "/api/board", operation_id = "channels", tag = "board",
+#[utoipa::path(get, path = "/api/board", operation_id = "channels", tag = "channels",
     responses((status = 200, body = ChannelsJson)), security(("session" = []), ("bot" = [])))]
 pub(super) async fn channels(State(app): State<BoardApp>, _: CallingActor) -> HttpResult {
     let channels = app.board.channels().await?.into_iter();
@@ -45,7 +45,7 @@ pub(super) async fn channels(State(app): State<BoardApp>, _: CallingActor) -> Ht
 }
 
 /// List the members who are in a channel now.
-#[utoipa::path(get, path = "/api/board/{channel}/people", operation_id = "people", tag = "board",
+#[utoipa::path(get, path = "/api/board/{channel}/people", operation_id = "people", tag = "channels",
     params(("channel" = String, Path, example = "lobby")),
     responses((status = 200, body = PeopleJson), (status = 404, description = "No such channel")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn people(
@@ -64,6 +64,7 @@ pub(super) async fn people(
 #[into_params(parameter_in = Query)]
 pub(super) struct SearchQuery {
     /// At most 8 words, all of which a message must contain; `clos*` matches words that begin with `clos`.
+    #[param(example = "snow")]
     q: String,
     /// Search in this channel only.
     channel: Option<String>,
@@ -72,7 +73,7 @@ pub(super) struct SearchQuery {
 }
 
 /// Search messages, newest first.
-#[utoipa::path(get, path = "/api/board/-/search", operation_id = "search_messages", tag = "board", params(SearchQuery),
+#[utoipa::path(get, path = "/api/board/-/search", operation_id = "search_messages", tag = "messages", params(SearchQuery),
     responses((status = 200, body = FoundJson), (status = 400, description = "Invalid request; `detail` says why"),
         (status = 429, description = "Too many searches of this account or bot at once; see Retry-After"), (status = 503, description = "Too many searches; see Retry-After")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn search(
@@ -89,7 +90,7 @@ pub(super) async fn search(
 }
 
 /// Count unread messages and mentions.
-#[utoipa::path(get, path = "/api/board/-/unread", operation_id = "unread", tag = "board",
+#[utoipa::path(get, path = "/api/board/-/unread", operation_id = "unread", tag = "channels",
     responses((status = 200, body = UnreadJson)), security(("session" = []), ("bot" = [])))]
 pub(super) async fn unread(
     State(app): State<BoardApp>,
@@ -105,11 +106,14 @@ pub(super) async fn unread(
 #[serde(deny_unknown_fields)]
 pub(super) struct NoteRead {
     /// The `cursor` of a response, or the id of an event on a stream.
+    #[schema(example = "7:42")]
     cursor: String,
 }
 
-/// Mark a channel as read up to a cursor. A position never moves back. It is stored within seconds.
-#[utoipa::path(put, path = "/api/board/{channel}/read", operation_id = "note_read", tag = "board", request_body = NoteRead,
+/// Mark a channel as read up to a cursor.
+///
+/// A position never moves back. It is stored within seconds.
+#[utoipa::path(put, path = "/api/board/{channel}/read", operation_id = "note_read", tag = "channels", request_body = NoteRead,
     params(("channel" = String, Path, example = "lobby")),
     responses((status = 204, description = "Noted"), (status = 404, description = "No such channel")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn note_read(

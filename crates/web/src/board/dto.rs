@@ -20,8 +20,10 @@ use crate::pictures;
 pub(super) struct ChannelJson {
     #[schema(example = "lobby")]
     channel: String,
+    #[schema(example = "Snow, lifts and rides")]
     topic: String,
     /// Seconds between two messages of one member; 0 means no limit.
+    #[schema(example = 0)]
     slow_mode_s: u32,
     /// Whether the channel is archived: it can be read, but not posted in.
     #[serde(skip_serializing_if = "is_false")]
@@ -51,7 +53,9 @@ pub(super) struct UnreadJson {
 /// The unread counts of a channel, each at most 100.
 #[derive(Serialize, ToSchema)]
 pub(super) struct UnreadChannelJson {
+    #[schema(example = "lobby")]
     channel: String,
+    #[schema(example = 3)]
     messages: u32,
     /// Unread messages that mention the caller.
     mentions: u32,
@@ -67,7 +71,9 @@ impl From<Unread> for UnreadChannelJson {
 /// The author of a message or event, by their current names. Both names of a deleted account are empty.
 #[derive(Default, Serialize, ToSchema)]
 pub(super) struct AuthorJson {
+    #[schema(example = "ann")]
     username: String,
+    #[schema(example = "Ann")]
     nickname: String,
     /// Whether the author or member is a bot.
     #[serde(skip_serializing_if = "is_false")]
@@ -89,7 +95,9 @@ impl From<Profile> for AuthorJson {
 /// A member or bot.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PersonJson {
+    #[schema(example = "ann")]
     username: String,
+    #[schema(example = "Ann")]
     nickname: String,
     /// Whether the author or member is a bot.
     #[serde(skip_serializing_if = "is_false")]
@@ -133,6 +141,7 @@ pub(super) struct EventJson {
     #[schema(example = "7:42")]
     id: String,
     /// `message`, `edit`, `delete`, `reaction` or `hide`.
+    #[schema(example = "message")]
     kind: &'static str,
     /// RFC 3339 with six decimals; sorts as text.
     #[schema(format = DateTime, example = "2026-01-01T00:00:00.000001Z")]
@@ -143,7 +152,7 @@ pub(super) struct EventJson {
     target: Option<String>,
     /// The text of a message or edit; null if hidden or deleted, empty for a picture alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, example = "Fresh snow!")]
     body: Option<Option<String>>,
     /// The picture of a readable message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,8 +221,10 @@ pub(super) fn picture_of(id: impl Borrow<PictureId>, size: PictureSize) -> Strin
 #[derive(Serialize, ToSchema)]
 struct MessagePictureJson {
     /// The whole picture, at most 1,024 pixels a side.
+    #[schema(example = "/board/-/pictures/…/1024")]
     url: String,
     /// A preview, at most 320 pixels a side.
+    #[schema(example = "/board/-/pictures/…/320")]
     preview: String,
 }
 
@@ -231,11 +242,13 @@ impl From<PictureId> for MessagePictureJson {
 pub(super) struct MessageJson {
     #[schema(example = "7:42")]
     id: String,
+    #[schema(example = "lobby")]
     channel: String,
     #[schema(format = DateTime)]
     at: String,
     author: AuthorJson,
     /// Its text; null if it is not readable, empty if the message is only a picture.
+    #[schema(example = "Fresh snow!")]
     body: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<MessagePictureJson>,
@@ -265,9 +278,12 @@ impl MessageJson {
 /// An excerpt of the message that another one replies to.
 #[derive(Serialize, ToSchema)]
 struct QuoteJson {
+    #[schema(example = "7:41")]
     id: String,
+    #[schema(example = "Bob")]
     nickname: String,
     /// The beginning of its text; null if it is not readable, empty if the message is only a picture.
+    #[schema(example = "How is the snow?")]
     body: Option<String>,
 }
 
@@ -276,6 +292,7 @@ struct QuoteJson {
 struct ReactionJson {
     #[schema(example = "👍")]
     reaction: &'static str,
+    #[schema(example = 2)]
     count: u32,
     /// Whether the caller is among the accounts that reacted.
     mine: bool,
@@ -286,6 +303,7 @@ struct ReactionJson {
 struct VersionJson {
     #[schema(format = DateTime)]
     at: String,
+    #[schema(example = "Fresh snow")]
     body: String,
 }
 

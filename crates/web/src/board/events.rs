@@ -65,8 +65,10 @@ impl EventsQuery {
 pub(super) struct EventsJson {
     events: Vec<EventJson>,
     /// The cursor after the page; pass it as `after` for the next page.
+    #[schema(example = "7:42")]
     cursor: String,
     /// The cursor before the page; pass it as `before` for the previous page.
+    #[schema(example = "7:41")]
     start: String,
     /// Whether there are more events in the requested direction.
     more: bool,
@@ -75,7 +77,7 @@ pub(super) struct EventsJson {
 /// List the events of a channel, in order.
 ///
 /// A deleted or hidden message keeps its place, without its text.
-#[utoipa::path(get, path = "/api/board/{channel}/events", operation_id = "events", tag = "board",
+#[utoipa::path(get, path = "/api/board/{channel}/events", operation_id = "events", tag = "events",
     params(("channel" = String, Path, example = "lobby"), EventsQuery),
     responses((status = 200, body = EventsJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 404, description = "No such channel")),
     security(("session" = []), ("bot" = [])))]
@@ -113,7 +115,7 @@ pub(super) struct StreamQuery {
 /// Events with a name carry no id: `people` (the members in the channel, at the beginning), `join`, `leave`, `person`
 /// (a member's profile changed), `gone` (an account was deleted; its messages stay without its name),
 /// `heartbeat` (after 15 seconds without an event), and `end` (the server ends the stream for good; do not reconnect).
-#[utoipa::path(get, path = "/api/board/{channel}/stream", operation_id = "hear_channel", tag = "board",
+#[utoipa::path(get, path = "/api/board/{channel}/stream", operation_id = "hear_channel", tag = "events",
     params(("channel" = String, Path, example = "lobby"), StreamQuery, ("Last-Event-ID" = Option<String>, Header, description = "The id of the last received event")),
     responses((status = 200, description = "The `data` of each event without a name", content_type = "text/event-stream", body = EventJson),
         (status = 400, description = "The cursor is invalid"), (status = 404, description = "No such channel"),

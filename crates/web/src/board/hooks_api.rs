@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::{
-    FAILURES,
+    APP, FAILURES,
     app::{BODY_BYTES_MAX, BoardApp},
     dto::EventJson,
     extract::CallingActor,
@@ -57,6 +57,7 @@ impl FromRef<HooksApp> for BoardApp {
 /// The webhook routes.
 pub(crate) fn routes() -> Routes<HooksApp> {
     Routes::default()
+        .tag(APP, "webhooks", "Send the events of a channel to a URL.")
         .schema::<HookEventJson>()
         .api(routes!(list))
         .api_within(BODY_BYTES_MAX, routes!(add))
@@ -86,8 +87,10 @@ struct HookJson {
     url: String,
     created_at: Timestamp,
     /// The cursor after the last delivered event; `/api/board/{channel}/events?after=` has the events after it.
+    #[schema(example = "7:42")]
     cursor: String,
     /// Consecutive failed deliveries.
+    #[schema(example = 0)]
     failures: u32,
     /// The time of the first of these failures; absent without failures.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,7 +181,7 @@ pub fn hook_body(channel: &Slug, event: &BoardEvent) -> Vec<u8> {
 }
 
 /// List all webhooks, oldest first.
-#[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "board",
+#[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "webhooks",
     responses((status = 200, body = HooksJson), (status = 403, description = "Only admins may do this")), security(("session" = [])))]
 async fn list(State(app): State<HooksApp>, CallingActor(by): CallingActor) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
@@ -190,7 +193,7 @@ async fn list(State(app): State<HooksApp>, CallingActor(by): CallingActor) -> Ht
 ///
 /// Every later event of the channel is delivered to the URL, in order, at least once, and signed as the Standard
 /// Webhooks specification says. Only this response contains the secret.
-#[utoipa::path(post, path = "/api/board/-/hooks", operation_id = "add_hook", tag = "board", request_body = AddHook,
+#[utoipa::path(post, path = "/api/board/-/hooks", operation_id = "add_hook", tag = "webhooks", request_body = AddHook,
     responses((status = 201, body = HookJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 403, description = "Only admins may do this"),
         (status = 404, description = "No such channel"), (status = 409, description = "The number of webhooks is at its limit")),
     security(("session" = [])))]
@@ -206,7 +209,7 @@ async fn add(
 }
 
 /// Remove a webhook.
-#[utoipa::path(delete, path = "/api/board/-/hooks/{id}", operation_id = "remove_hook", tag = "board", params(("id" = i64, Path)),
+#[utoipa::path(delete, path = "/api/board/-/hooks/{id}", operation_id = "remove_hook", tag = "webhooks", params(("id" = i64, Path, example = 1)),
     responses((status = 204, description = "Removed"), (status = 403, description = "Only admins may do this"), (status = 404, description = "No such webhook")),
     security(("session" = [])))]
 async fn remove(

@@ -66,6 +66,7 @@ pub(super) struct PostPicture {
 #[serde(deny_unknown_fields)]
 pub(super) struct EditMessage {
     /// 1 to 2,000 characters.
+    #[schema(example = "Fresh snow on lift 7!")]
     body: String,
 }
 
@@ -74,7 +75,7 @@ pub(super) struct EditMessage {
 /// A retry with the same `client_id` returns the original message, without a time limit. A form may contain a picture.
 /// It is re-encoded at most 1,024 pixels a side, and at most 320 for a preview; metadata of the file, such as the
 /// place, is not stored.
-#[utoipa::path(post, path = "/api/board/{channel}/messages", operation_id = "post_message", tag = "board",
+#[utoipa::path(post, path = "/api/board/{channel}/messages", operation_id = "post_message", tag = "messages",
     request_body(content((PostMessage = "application/json"), (PostPicture = "multipart/form-data"))),
     params(("channel" = String, Path, example = "lobby")),
     responses((status = 201, body = EventJson), (status = 200, description = "Already stored; the original event, with a null body if the message is hidden or deleted", body = EventJson),
@@ -124,13 +125,16 @@ pub(super) struct ListQuery {
 pub(super) struct MessagesJson {
     messages: Vec<MessageJson>,
     /// The cursor after the newest page; continue with it on `stream` or `events`.
+    #[schema(example = "7:42")]
     cursor: String,
     /// Whether there are earlier messages.
     more: bool,
 }
 
-/// List the current messages of a channel, in order: the newest page, or the page before a message.
-#[utoipa::path(get, path = "/api/board/{channel}/messages", operation_id = "messages", tag = "board",
+/// List the messages of a channel.
+///
+/// The newest page, or the page before a message, in order.
+#[utoipa::path(get, path = "/api/board/{channel}/messages", operation_id = "messages", tag = "messages",
     params(("channel" = String, Path, example = "lobby"), ListQuery),
     responses((status = 200, body = MessagesJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 404, description = "No such channel")),
     security(("session" = []), ("bot" = [])))]
@@ -156,7 +160,7 @@ pub(super) async fn list(
 }
 
 /// Get a message with its earlier versions.
-#[utoipa::path(get, path = "/api/board/{channel}/messages/{id}", operation_id = "message", tag = "board",
+#[utoipa::path(get, path = "/api/board/{channel}/messages/{id}", operation_id = "message", tag = "messages",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = MessageJson), (status = 404, description = "No such message")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn get(
@@ -170,7 +174,7 @@ pub(super) async fn get(
 }
 
 /// Edit the caller's own message.
-#[utoipa::path(patch, path = "/api/board/{channel}/messages/{id}", operation_id = "edit_message", tag = "board", request_body = EditMessage,
+#[utoipa::path(patch, path = "/api/board/{channel}/messages/{id}", operation_id = "edit_message", tag = "messages", request_body = EditMessage,
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "No change: the text is the same"), (status = 400, description = "The text is invalid; `detail` says why"),
         (status = 403, description = "Another account wrote the message, or it is hidden"), (status = 404, description = "No such message"),
@@ -186,7 +190,7 @@ pub(super) async fn edit(
 }
 
 /// Delete the caller's own message and its text.
-#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}", operation_id = "delete_message", tag = "board",
+#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}", operation_id = "delete_message", tag = "messages",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "No change: already deleted"), (status = 403, description = "Another account wrote the message"), (status = 404, description = "No such message")),
     security(("session" = []), ("bot" = [])))]
@@ -198,8 +202,10 @@ pub(super) async fn delete(
     apply_action(&app, &by, place, Action::Delete).await
 }
 
-/// Add a reaction to a message, one of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
-#[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "react", tag = "board",
+/// Add a reaction to a message.
+///
+/// One of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
+#[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "react", tag = "messages",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42"), ("reaction" = String, Path, example = "👍")),
     responses((status = 200, body = EventJson), (status = 204, description = "No change: already added"), (status = 400, description = "No such reaction"),
         (status = 403, description = "The message is hidden"), (status = 404, description = "No such message"), (status = 410, description = "The message is deleted"), (status = 429, description = "Too many requests; see Retry-After")),
@@ -213,7 +219,7 @@ pub(super) async fn react(
 }
 
 /// Remove the caller's reaction.
-#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "unreact", tag = "board",
+#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "unreact", tag = "messages",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42"), ("reaction" = String, Path, example = "👍")),
     responses((status = 200, body = EventJson), (status = 204, description = "No change: there was no such reaction"), (status = 400, description = "No such reaction"),
         (status = 403, description = "The message is hidden"), (status = 404, description = "No such message"), (status = 410, description = "The message is deleted"), (status = 429, description = "Too many requests; see Retry-After")),
@@ -242,11 +248,12 @@ async fn apply_reaction(
 pub(super) struct ReportMessage {
     /// At most 500 characters.
     #[serde(default)]
+    #[schema(example = "Advertising")]
     reason: String,
 }
 
 /// Report a message to the moderators.
-#[utoipa::path(post, path = "/api/board/{channel}/messages/{id}/reports", operation_id = "report_message", tag = "board", request_body = ReportMessage,
+#[utoipa::path(post, path = "/api/board/{channel}/messages/{id}/reports", operation_id = "report_message", tag = "messages", request_body = ReportMessage,
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 204, description = "Reported"), (status = 400, description = "The reason is invalid; `detail` says why"), (status = 404, description = "No such message"), (status = 429, description = "Too many requests; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
@@ -263,9 +270,11 @@ pub(super) async fn report(
 /// Browsers revalidate a picture on each use: the message may be hidden or deleted, or the reader banned or signed out.
 const REVALIDATE: &str = "private, no-cache";
 
-/// Get the picture of a message, in one of two sizes. The content of a path never changes.
-#[utoipa::path(get, path = "/board/-/pictures/{id}/{size}", operation_id = "message_picture", tag = "board",
-    params(("id" = String, Path, description = "The picture's id, from the message"), ("size" = u32, Path, description = "1024 or 320, the most pixels a side")),
+/// Get the picture of a message.
+///
+/// The picture at a path never changes.
+#[utoipa::path(get, path = "/board/-/pictures/{id}/{size}", operation_id = "message_picture", tag = "messages",
+    params(("id" = String, Path, description = "The picture's id, from the message", example = "…"), ("size" = u32, Path, description = "1024 or 320, the most pixels a side", example = 1024)),
     responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "No such picture, or its message is not readable")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn picture(

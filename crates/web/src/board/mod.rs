@@ -37,6 +37,9 @@ use crate::{
 /// The app's entries in the site's menu.
 pub(crate) const MENU: Menu = Menu { app: "board", entries: &[("/board", "Board")] };
 
+/// The app's title in the API documentation.
+const APP: &str = "Message board";
+
 /// The errors that every operation of the board can return.
 const FAILURES: [(&str, &str); 2] = [
     ("401", "Unknown, expired or revoked token or key"),
@@ -51,10 +54,10 @@ pub(crate) fn owns(path: &str) -> bool {
 /// The app's routes.
 pub(crate) fn routes() -> Routes<BoardApp> {
     Routes::default()
-        .tag(
-            "board",
-            "The message board: channels, messages, live events, moderation and webhooks.",
-        )
+        .tag(APP, "channels", "List, create and edit channels; see who is there.")
+        .tag(APP, "messages", "Read, post, edit, search, react to and report messages.")
+        .tag(APP, "events", "Everything that happens in a channel, live or later.")
+        .tag(APP, "moderation", "Hide messages, close reports, ban accounts.")
         .api(routes!(api::channels))
         .api_within(BODY_BYTES_MAX, routes!(staff::create_channel))
         .api_within(BODY_BYTES_MAX, routes!(staff::edit_channel))

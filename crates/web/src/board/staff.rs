@@ -28,6 +28,7 @@ pub(super) struct CreateChannel {
     channel: String,
     /// At most 200 characters.
     #[serde(default)]
+    #[schema(example = "The seventh lift")]
     topic: String,
 }
 
@@ -37,13 +38,14 @@ pub(super) struct CreateChannel {
 pub(super) struct EditChannel {
     topic: Option<String>,
     /// Seconds between two messages of one member, 0 to 21,600; 0 means no limit.
+    #[schema(example = 30)]
     slow_mode_s: Option<u32>,
     /// Whether the channel is archived: it can be read, but not posted in.
     archived: Option<bool>,
 }
 
 /// Create a channel.
-#[utoipa::path(post, path = "/api/board", operation_id = "create_channel", tag = "board", request_body = CreateChannel,
+#[utoipa::path(post, path = "/api/board", operation_id = "create_channel", tag = "channels", request_body = CreateChannel,
     responses((status = 201, body = ChannelJson), (status = 200, description = "The channel exists; nothing changed", body = ChannelJson),
         (status = 400, description = "Invalid request; `detail` says why"), (status = 403, description = "Only moderators and admins may do this"), (status = 409, description = "The number of channels is at its limit")),
     security(("session" = [])))]
@@ -59,7 +61,7 @@ pub(super) async fn create_channel(
 }
 
 /// Edit a channel.
-#[utoipa::path(patch, path = "/api/board/{channel}", operation_id = "edit_channel", tag = "board", request_body = EditChannel,
+#[utoipa::path(patch, path = "/api/board/{channel}", operation_id = "edit_channel", tag = "channels", request_body = EditChannel,
     params(("channel" = String, Path, example = "lobby")),
     responses((status = 200, body = ChannelJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 403, description = "Only moderators and admins may do this"), (status = 404, description = "No such channel")),
     security(("session" = [])))]
@@ -76,7 +78,7 @@ pub(super) async fn edit_channel(
 }
 
 /// Hide a message from all but moderators and admins.
-#[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "hide_message", tag = "board",
+#[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "hide_message", tag = "moderation",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "No change: already hidden"), (status = 403, description = "Only moderators and admins may do this"),
         (status = 404, description = "No such message"), (status = 410, description = "The message is deleted")),
@@ -90,7 +92,7 @@ pub(super) async fn hide(
 }
 
 /// Show a hidden message again.
-#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "show_message", tag = "board",
+#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "show_message", tag = "moderation",
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "No change: not hidden"), (status = 403, description = "Only moderators and admins may do this"),
         (status = 404, description = "No such message"), (status = 410, description = "The message is deleted")),
@@ -115,6 +117,7 @@ pub(super) struct ReportJson {
     id: i64,
     message: MessageJson,
     by: PersonJson,
+    #[schema(example = "Advertising")]
     reason: String,
     at: Timestamp,
 }
@@ -151,8 +154,10 @@ impl From<KnownMember> for BanJson {
     }
 }
 
-/// List open reports, oldest first, at most 500.
-#[utoipa::path(get, path = "/api/board/-/reports", operation_id = "reports", tag = "board",
+/// List open reports.
+///
+/// Oldest first, at most 500.
+#[utoipa::path(get, path = "/api/board/-/reports", operation_id = "reports", tag = "moderation",
     responses((status = 200, body = ReportsJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
 pub(super) async fn reports(
     State(app): State<BoardApp>,
@@ -162,8 +167,10 @@ pub(super) async fn reports(
     Ok(private(Json(ReportsJson { reports: reports.map(Into::into).collect() })))
 }
 
-/// List hidden messages with their text, newest first, at most 500.
-#[utoipa::path(get, path = "/api/board/-/hidden", operation_id = "hidden_messages", tag = "board",
+/// List hidden messages.
+///
+/// With their text, newest first, at most 500.
+#[utoipa::path(get, path = "/api/board/-/hidden", operation_id = "hidden_messages", tag = "moderation",
     responses((status = 200, body = FoundJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
 pub(super) async fn hidden(
     State(app): State<BoardApp>,
@@ -173,8 +180,10 @@ pub(super) async fn hidden(
     Ok(private(Json(FoundJson { messages: hidden.map(Into::into).collect() })))
 }
 
-/// Close a report, and all other reports of its message.
-#[utoipa::path(delete, path = "/api/board/-/reports/{id}", operation_id = "settle_report", tag = "board", params(("id" = i64, Path)),
+/// Close a report.
+///
+/// All other reports of its message are closed, too.
+#[utoipa::path(delete, path = "/api/board/-/reports/{id}", operation_id = "settle_report", tag = "moderation", params(("id" = i64, Path, example = 1)),
     responses((status = 204, description = "Closed"), (status = 403, description = "Only moderators and admins may do this"), (status = 404, description = "No such report")),
     security(("session" = [])))]
 pub(super) async fn settle(
@@ -189,7 +198,7 @@ pub(super) async fn settle(
 }
 
 /// List the banned accounts.
-#[utoipa::path(get, path = "/api/board/-/bans", operation_id = "bans", tag = "board",
+#[utoipa::path(get, path = "/api/board/-/bans", operation_id = "bans", tag = "moderation",
     responses((status = 200, body = BansJson), (status = 403, description = "Only moderators and admins may do this")), security(("session" = [])))]
 pub(super) async fn bans(
     State(app): State<BoardApp>,
@@ -199,8 +208,10 @@ pub(super) async fn bans(
     Ok(private(Json(BansJson { bans: bans.map(Into::into).collect() })))
 }
 
-/// Ban an account of a lower role from the board. Its messages stay.
-#[utoipa::path(put, path = "/api/board/-/bans/{username}", operation_id = "ban", tag = "board", params(("username" = String, Path, example = "ann")),
+/// Ban an account from the board.
+///
+/// The account must have a lower role than the caller. Its messages stay.
+#[utoipa::path(put, path = "/api/board/-/bans/{username}", operation_id = "ban", tag = "moderation", params(("username" = String, Path, example = "ann")),
     responses((status = 204, description = "Banned"), (status = 403, description = "Only moderators and admins may do this, to accounts of a lower role"), (status = 404, description = "The account has never been on this board")),
     security(("session" = [])))]
 pub(super) async fn ban(
@@ -212,7 +223,7 @@ pub(super) async fn ban(
 }
 
 /// Lift a ban.
-#[utoipa::path(delete, path = "/api/board/-/bans/{username}", operation_id = "unban", tag = "board", params(("username" = String, Path, example = "ann")),
+#[utoipa::path(delete, path = "/api/board/-/bans/{username}", operation_id = "unban", tag = "moderation", params(("username" = String, Path, example = "ann")),
     responses((status = 204, description = "Ban lifted"), (status = 403, description = "Only moderators and admins may do this, to accounts of a lower role"), (status = 404, description = "The account has never been on this board")),
     security(("session" = [])))]
 pub(super) async fn unban(

@@ -6,20 +6,9 @@ use serde::Serialize;
 
 use crate::{
     edge::request_id::RequestId,
-    error::Problem,
+    error::{Problem, ProblemDetails},
     pages::{self, Navigation, Page, Subject},
 };
-
-#[derive(Serialize)]
-struct ProblemDetails<'a> {
-    r#type: &'static str,
-    title: &'a str,
-    status: u16,
-    detail: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'a str>,
-    request_id: &'a str,
-}
 
 /// The format of an error body.
 #[derive(Debug, Clone, Copy)]

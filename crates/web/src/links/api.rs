@@ -51,7 +51,9 @@ pub(super) fn routes() -> Routes<LinksApp> {
 /// Create a link.
 #[utoipa::path(post, path = "/api/links", tag = "links", request_body = CreateLink,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a retry within 24 h returns the original response")),
-    responses((status = 201, body = LinkJson), (status = 400, description = "Invalid request; `detail` says why"),
+    responses((status = 201, body = LinkJson, example = json!({"short": "gg", "short_url": "https://go.example/gg", "target": "https://example.org/a/long/path", "redirect": 307, "state": "live", "has_password": false,
+            "created_at": "2026-01-31T12:00:00Z", "expires_at": "2030-01-31T12:00:00Z", "max_clicks": null, "clicks_used": null, "tags": [], "version": 1, "changed_at": "2026-01-31T12:00:00Z", "manage_key": "manage_…"})),
+        (status = 400, description = "Invalid request; `detail` says why"),
         (status = 409, description = "The short is taken"), (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry with the same Idempotency-Key")),
     security((), ("api_key" = []), ("session" = [])))]
@@ -76,10 +78,17 @@ pub(crate) async fn create(
     }))
 }
 
-/// Create up to 1,000 links; each succeeds or fails on its own.
+/// Create up to 1,000 links.
+///
+/// Each succeeds or fails on its own.
 #[utoipa::path(post, path = "/api/bulk/links", tag = "links", request_body = BulkCreate,
-    params(("Idempotency-Key" = Option<String>, Header, description = "As for one link")),
-    responses((status = 200, body = BulkAnswer), (status = 400, description = "The request cannot be read")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "As for creating a link")),
+    responses((status = 200, description = "The results, in the order of the request", body = BulkAnswer, example = json!({"created": 1, "refused": 1, "results": [
+            {"status": 201, "link": {"short": "gg", "short_url": "https://go.example/gg", "target": "https://example.org/a/long/path", "redirect": 307, "state": "live", "has_password": false,
+                "created_at": "2026-01-31T12:00:00Z", "expires_at": "2030-01-31T12:00:00Z", "max_clicks": null, "clicks_used": null, "tags": [], "version": 1, "changed_at": "2026-01-31T12:00:00Z", "manage_key": "manage_…"}},
+            {"status": 409, "detail": "this short is taken"}]})),
+        (status = 400, description = "The request cannot be read"), (status = 422, description = "The Idempotency-Key was used for another request"),
+        (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry with the same Idempotency-Key")),
     security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn create_many(
     State(app): State<LinksApp>,
@@ -123,7 +132,9 @@ fn bulk_line(app: &LinksApp, asked: &RequestContext, result: Result<Link, Error>
     }
 }
 
-/// Get a link; without its manage key or owner's credentials, only its public fields.
+/// Get a link.
+///
+/// Without its manage key or its owner's credentials, only its public fields.
 #[utoipa::path(get, path = "/api/links/{short}", tag = "links", params(("short" = String, Path, example = "gg")),
     responses((status = 200, body = LinkJson), (status = 404, description = "No such link"), (status = 410, description = "The link has expired, has reached its click limit, or was deleted")),
     security((), ("api_key" = []), ("session" = []), ("manage_key" = [])))]
@@ -147,8 +158,10 @@ pub(crate) async fn read(
 
 /// Edit a link.
 #[utoipa::path(patch, path = "/api/links/{short}", tag = "links", request_body = EditLink,
-    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Edit only this version of the link"), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, body = LinkJson), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's"), (status = 412, description = "The link has another version")),
+    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Edit only this version of the link"), ("Idempotency-Key" = Option<String>, Header, description = "As for creating a link")),
+    responses((status = 200, body = LinkJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "A key or a session is needed"),
+        (status = 403, description = "The key or session is not this link's"), (status = 404, description = "No such link"), (status = 410, description = "The link was deleted"),
+        (status = 412, description = "The link has another version"), (status = 422, description = "The Idempotency-Key was used for another request")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
     State(app): State<LinksApp>,
@@ -181,10 +194,13 @@ pub(crate) async fn edit(
     Ok(responses::mark_replayed(answer, done.replayed))
 }
 
-/// Delete a link; its short stays reserved for a time.
+/// Delete a link.
+///
+/// Its short name stays reserved for a time.
 #[utoipa::path(delete, path = "/api/links/{short}", tag = "links",
-    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 204, description = "Deleted"), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's")),
+    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Delete only this version of the link"), ("Idempotency-Key" = Option<String>, Header, description = "As for creating a link")),
+    responses((status = 204, description = "Deleted"), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's"),
+        (status = 404, description = "No such link"), (status = 410, description = "The link was deleted"), (status = 412, description = "The link has another version")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
     State(app): State<LinksApp>,
@@ -218,7 +234,7 @@ pub(crate) struct ListQuery {
 
 /// List the caller's own links, newest first.
 #[utoipa::path(get, path = "/api/links", tag = "links", params(ListQuery),
-    responses((status = 200, body = LinkPage), (status = 401, description = "An API key or a session is needed")), security(("api_key" = []), ("session" = [])))]
+    responses((status = 200, body = LinkPage), (status = 400, description = "Invalid parameter; `detail` says why"), (status = 401, description = "An API key or a session is needed")), security(("api_key" = []), ("session" = [])))]
 pub(crate) async fn list(
     State(app): State<LinksApp>,
     QueryParams(query): QueryParams<ListQuery>,
@@ -257,8 +273,9 @@ pub(crate) struct ClicksQuery {
 }
 
 /// Count the clicks on a link.
-#[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "links", params(("short" = String, Path, example = "gg"), ClicksQuery),
-    responses((status = 200, body = ClicksJson), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's")),
+#[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "redirects", params(("short" = String, Path, example = "gg"), ClicksQuery),
+    responses((status = 200, body = ClicksJson), (status = 400, description = "Invalid parameter; `detail` says why"), (status = 401, description = "A key or a session is needed"),
+        (status = 403, description = "The key or session is not this link's"), (status = 404, description = "No such link"), (status = 410, description = "The link was deleted")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
     State(app): State<LinksApp>,
@@ -288,7 +305,7 @@ fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
 }
 
 /// Get the short URL as a QR code.
-#[utoipa::path(get, path = "/api/links/{short}/qr.svg", tag = "links", params(("short" = String, Path, example = "gg")),
+#[utoipa::path(get, path = "/api/links/{short}/qr.svg", tag = "redirects", params(("short" = String, Path, example = "gg")),
     responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "No such link")))]
 pub(crate) async fn qr_code(
     State(app): State<LinksApp>,

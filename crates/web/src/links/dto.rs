@@ -71,16 +71,21 @@ pub(crate) struct EditLink {
 /// target only of a link without a click limit and password.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkJson {
+    #[schema(example = "gg")]
     short: String,
+    #[schema(example = "https://go.example/gg")]
     short_url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://example.org/a/long/path")]
     target: Option<String>,
+    #[schema(example = 307)]
     redirect: u16,
     /// `live`, `expired`, `exhausted` (click limit reached) or `deleted`.
+    #[schema(example = "live")]
     state: &'static str,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime, example = "2030-01-31T12:00:00Z")]
     expires_at: Option<Timestamp>,
     /// Whether it is protected by a password.
     has_password: bool,
@@ -94,11 +99,13 @@ struct ManagedJson {
     max_clicks: Option<u64>,
     /// Clicks that count against `max_clicks`.
     clicks_used: Option<u64>,
+    #[schema(example = json!([]))]
     tags: Vec<String>,
     /// Rises with every change; send it as `If-Match` to change only this version.
     version: u64,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     changed_at: Timestamp,
+    /// Only in the response that creates the link or replaces the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     manage_key: Option<String>,
 }
@@ -116,10 +123,13 @@ pub(crate) struct LinkPage {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClicksJson {
     /// All clicks since the link was created, without those by known bots.
+    #[schema(example = 42)]
     pub(crate) total: u64,
     /// All clicks by known bots.
+    #[schema(example = 3)]
     pub(crate) bots: u64,
     /// The grouping of `lines`: `day`, `hour`, `referrer` or `device`.
+    #[schema(example = "day")]
     pub(crate) by: String,
     pub(crate) lines: Vec<ClickLineJson>,
 }
@@ -127,7 +137,9 @@ pub(crate) struct ClicksJson {
 /// The clicks of one day, hour, referrer or device kind.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClickLineJson {
+    #[schema(example = "2026-01-31")]
     key: String,
+    #[schema(example = 42)]
     clicks: u64,
 }
 

@@ -18,6 +18,9 @@ use crate::{pages::Menu, routes::Routes};
 pub(crate) const MENU: Menu =
     Menu { app: "links", entries: &[("/new", "New link"), ("/links", "My links")] };
 
+/// The app's title in the API documentation.
+const APP: &str = "Short links";
+
 /// Whether a path belongs to links, even if no route matches it: a link's pages, or any path of one segment.
 pub(crate) fn owns(path: &str) -> bool {
     path.starts_with("/links/") || !path.trim_start_matches('/').contains('/')
@@ -26,8 +29,8 @@ pub(crate) fn owns(path: &str) -> bool {
 /// The app's routes.
 pub(crate) fn routes() -> Routes<LinksApp> {
     Routes::default()
-        .tag("follow", "Create and follow links without JSON.")
-        .tag("links", "The JSON API of links.")
+        .tag(APP, "links", "Create, find, edit and delete links.")
+        .tag(APP, "redirects", "Follow links, count their clicks, show them as QR codes.")
         .api(routes!(put::put))
         .api(routes!(redirect::follow))
         .on(Method::POST, "/{short}", redirect::follow_with_password)

@@ -49,7 +49,7 @@ pub(crate) fn redirect_cached<B>(
 ///
 /// HEAD counts no click. It answers a plain link like GET, and any other link with 200 and no target. `/{short}+` is a
 /// preview page.
-#[utoipa::path(get, path = "/{short}", tag = "follow", params(("short" = String, Path, example = "gg")),
+#[utoipa::path(get, path = "/{short}", tag = "redirects", params(("short" = String, Path, example = "gg")),
     responses((status = 307, description = "Redirect to the target; 301, 302 or 308 if the link is set so", headers(("Location" = String))),
         (status = 200, description = "The link needs a password: a page with a form"), (status = 404, description = "No such link"),
         (status = 410, description = "The link has expired, has reached its click limit, or was deleted"), (status = 503, description = "Retry later; see Retry-After")))]

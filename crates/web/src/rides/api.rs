@@ -13,7 +13,9 @@ use super::{
 };
 use crate::{error::HttpResult, request::RequestContext};
 
-/// Get the ledger: how many events were stored, repeated or refused.
+/// Get the ledger of all events.
+///
+/// How many events were stored, repeated or refused.
 #[utoipa::path(get, path = "/api/rides/ledger", operation_id = "getRideLedger", tag = "rides", responses((status = 200, body = LedgerJson)))]
 pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(LedgerJson::from(app.rides.ledger().await?)).into_response())
@@ -28,7 +30,9 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(LiftTablesJson { vertical_unit, resorts }).into_response())
 }
 
-/// List the skiers with the most vertical on a day or in a season.
+/// List the skiers with the most vertical.
+///
+/// On a day or in a season.
 ///
 /// `profile` is the nickname and picture of the account that has the skier's pass, if that account allows them on
 /// leaderboards. Do not store it: the account can withdraw it at any time.
@@ -43,7 +47,7 @@ pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpRe
     Ok(Json(LeadersJson { leaders }).into_response())
 }
 
-/// Get the rides of a day at a resort by lift.
+/// Count the rides of a day by lift.
 #[utoipa::path(get, path = "/api/rides/lifts", operation_id = "getRidesByLift", tag = "rides",
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = LiftsJson), (status = 400, description = "Invalid parameter; the message names it")))]
@@ -53,7 +57,7 @@ pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     Ok(Json(LiftsJson { lifts: lifts.into_iter().map(Into::into).collect() }).into_response())
 }
 
-/// Get the rides of a day at a resort by hour.
+/// Count the rides of a day by hour.
 #[utoipa::path(get, path = "/api/rides/hours", operation_id = "getRidesByHour", tag = "rides",
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = HoursJson), (status = 400, description = "Invalid parameter; the message names it")))]

@@ -111,10 +111,12 @@ pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpRes
     Ok(Json(ResortDayJson { time, skiers: total.skiers }).into_response())
 }
 
-/// Get a skier's vertical on a day, as a bare number.
+/// Get a skier's vertical on a day.
+///
+/// As a bare number.
 #[utoipa::path(get, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", operation_id = "getSkierDayVertical", tag = "skiers",
     params(("resortID" = u16, Path, example = 1), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path, example = 7)),
-    responses((status = 200, description = "The vertical", body = u64, content_type = "application/json"), (status = 400, description = "Invalid number; the message names it"),
+    responses((status = 200, description = "The vertical", body = u64, content_type = "application/json", example = json!(210)), (status = 400, description = "Invalid number; the message names it"),
         (status = 404, description = "The skier has no ride on that day")))]
 pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day, skier] = number::in_path(uri.path());
@@ -125,10 +127,10 @@ pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResu
     Ok(Json(tally.vertical).into_response())
 }
 
-/// Get a skier's vertical by season, or without parameters the total as a bare number.
+/// Get a skier's vertical by season.
 #[utoipa::path(get, path = "/skiers/{skierID}/vertical", operation_id = "getSkierResortTotals", tag = "skiers",
-    description = "Separate the items of a list by commas, or repeat the parameter.",
-    params(("skierID" = u32, Path, example = 7), ("resort" = Option<Vec<u16>>, Query, style = Form, explode, description = "Only these resorts"), ("season" = Option<Vec<String>>, Query, style = Form, explode, description = "Only these seasons")),
+    description = "Without parameters the total, as a bare number. Separate the items of a list by commas, or repeat the parameter.",
+    params(("skierID" = u32, Path, example = 7), ("resort" = Option<Vec<u16>>, Query, style = Form, explode, description = "Only these resorts", example = json!([1])), ("season" = Option<Vec<String>>, Query, style = Form, explode, description = "Only these seasons")),
     responses((status = 200, body = VerticalAnswer), (status = 400, description = "Invalid number; the message names it"),
         (status = 404, description = "The skier has no such ride")))]
 pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
@@ -158,7 +160,9 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(ResortsJson { resorts: resorts.collect() }).into_response())
 }
 
-/// List the seasons of a resort: those with rides, and those that were added.
+/// List the seasons of a resort.
+///
+/// Those with rides, and those that were added.
 #[utoipa::path(get, path = "/resorts/{resortID}/seasons", operation_id = "getResortSeasons", tag = "resorts", params(("resortID" = u16, Path, example = 1)),
     responses((status = 200, body = SeasonsJson), (status = 400, description = "Unknown resort")))]
 pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult {

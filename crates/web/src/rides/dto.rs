@@ -14,11 +14,12 @@ use utoipa::ToSchema;
 
 use crate::{error::Problem, pictures};
 
-/// An error.
+/// An error of the rides API.
 #[derive(ToSchema)]
 #[schema(as = ResponseMsg)]
 #[expect(dead_code, reason = "errors are written elsewhere; this is only the schema")]
 pub(super) struct MessageJson {
+    /// What is wrong, and what would be right; begins with the name of the wrong field, if it is one.
     #[schema(example = "liftID: must be a whole number from 1 to 40")]
     message: String,
 }
@@ -49,7 +50,7 @@ impl Serialize for Id<'_> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoredEvent)]
 pub(super) struct IdJson<'a> {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "gate-4-17")]
     pub(super) id: Id<'a>,
 }
 
@@ -87,10 +88,11 @@ pub(super) struct LineJson<'a> {
     /// The line's number; the first is 1.
     line: u16,
     /// 201, 200, 400, 403, 404, 409 or 503.
+    #[schema(example = 201)]
     status: u16,
     /// The event's id, if it is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, example = "gate-4-17")]
     id: Option<Id<'a>>,
     /// Why the event is not stored.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,6 +152,7 @@ pub(super) struct SeasonJson {
     season: String,
     /// The vertical in this season.
     #[serde(rename = "totalVert")]
+    #[schema(example = 210)]
     vertical: u64,
 }
 
@@ -232,10 +235,12 @@ impl<'a> LiftTableJson<'a> {
 #[schema(as = Lift)]
 pub(super) struct LiftJson<'a> {
     #[serde(rename = "liftID")]
+    #[schema(example = 21)]
     id: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     /// The vertical of one ride.
+    #[schema(example = 210)]
     vertical: u32,
 }
 
@@ -253,7 +258,9 @@ pub(super) struct LeaderJson {
     /// 1 is the first; of skiers with equal vertical the lower number comes first.
     rank: usize,
     #[serde(rename = "skierID")]
+    #[schema(example = 7)]
     skier: u32,
+    #[schema(example = 210)]
     vertical: u64,
     /// Absent unless the holder of the pass allows it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -299,8 +306,10 @@ pub(super) struct LiftsJson {
 #[schema(as = LiftTally)]
 pub(super) struct LiftTallyJson {
     #[serde(rename = "liftID")]
+    #[schema(example = 21)]
     lift: u16,
     rides: u64,
+    #[schema(example = 210)]
     vertical: u64,
 }
 
@@ -322,8 +331,10 @@ pub(super) struct HoursJson {
 #[schema(as = HourTally)]
 pub(super) struct HourTallyJson {
     /// The hour, 0 to 23.
+    #[schema(example = 3)]
     hour: u16,
     rides: u64,
+    #[schema(example = 210)]
     vertical: u64,
 }
 
@@ -351,12 +362,16 @@ pub(super) struct ProgressJson {
     accepted: u64,
     stored: u64,
     /// Repeats of a stored event with the same content.
+    #[schema(example = 0)]
     duplicates: u64,
     /// Accepted but not yet stored; 0 where events are accepted only once stored.
+    #[schema(example = 0)]
     in_flight: u64,
     /// Invalid, or answered with 503.
+    #[schema(example = 0)]
     refused: u64,
     /// Neither accepted nor refused yet.
+    #[schema(example = 0)]
     undecided: u64,
 }
 
@@ -368,8 +383,10 @@ pub(super) struct ForEverJson {
     accepted: u64,
     stored: u64,
     /// Repeats of a stored event with the same content.
+    #[schema(example = 0)]
     duplicates: u64,
     /// Events that were refused before the store are added with a short delay.
+    #[schema(example = 0)]
     refused: u64,
 }
 
@@ -455,6 +472,7 @@ struct GroupJson {
     #[schema(value_type = u32, required = false)]
     skier: Option<u32>,
     rides: u64,
+    #[schema(example = 210)]
     vertical: u64,
     /// The number of distinct skiers, unless the query left them out.
     #[serde(skip_serializing_if = "Option::is_none")]

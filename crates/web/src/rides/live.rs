@@ -61,6 +61,7 @@ struct LiveTallyJson {
     /// The number of distinct skiers; a skier who rode at two resorts counts at each.
     skiers: u64,
     /// The vertical of all rides.
+    #[schema(example = 210)]
     vertical: u64,
 }
 

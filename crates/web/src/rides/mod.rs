@@ -33,7 +33,7 @@ pub(crate) const MENU: Menu = Menu { app: "rides", entries: &[("/rides", "Rides"
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<RidesApp> {
-    let tagged = |routes: Routes<RidesApp>, (name, about)| routes.tag(name, about);
+    let tagged = |routes: Routes<RidesApp>, (name, about)| routes.tag(openapi::APP, name, about);
     openapi::TAGS
         .into_iter()
         .fold(Routes::default(), tagged)

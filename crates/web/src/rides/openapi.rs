@@ -15,17 +15,14 @@ use crate::{api_docs::outline::LINE_SCHEMA, routes::may_fail};
 
 const ND_JSON: &str = "application/x-ndjson";
 
+/// The app's title in the API documentation.
+pub(super) const APP: &str = "Lift rides";
+
 /// The tags with their descriptions.
 pub(super) const TAGS: [(&str, &str); 3] = [
-    (
-        "skiers",
-        "Rides of skiers, by the course's published API. Errors on every path below /skiers are `{\"message\": …}`; other methods get 405.",
-    ),
-    (
-        "resorts",
-        "Resorts and their seasons, by the course's published API. Errors on every path below /resorts are `{\"message\": …}`; other methods get 405.",
-    ),
-    ("rides", "Batches, search, export and live counts. Errors are `{\"message\": …}`, too."),
+    ("skiers", "Rides of one skier, by the course's published API."),
+    ("resorts", "Resorts and their seasons, by the course's published API."),
+    ("rides", "Batches, search, leaderboards, export and live counts."),
 ];
 
 /// Adds the schema of a line to bodies of JSON lines.

@@ -33,7 +33,7 @@ const GROUPS_DEFAULT: usize = 1_000;
         ("skiers" = Option<bool>, Query, description = "`false`: do not count distinct skiers"),
         ("order" = Option<String>, Query, description = "`rides` or `vertical`: the groups with the most first; if absent, by the numbers of the groups, in the order of `by`"),
         ("limit" = Option<u16>, Query, description = "1 to 10,000 groups; 1,000 if absent. If there are more, `more` is true")),
-    responses((status = 200, body = FoundJson), (status = 400, description = "Invalid parameter; the message names it"),
+    responses((status = 200, body = FoundJson, example = json!({"groups": [{"resortID": 1, "dayID": 1, "rides": 1, "vertical": 210, "skiers": 1}], "read_from": "sums"})), (status = 400, description = "Invalid parameter; the message names it"),
         (status = 429, description = "Too many searches of this address in progress; see Retry-After"),
         (status = 503, description = "The search took too long: narrow it; or too many searches in progress: see Retry-After")))]
 pub(super) async fn search(

@@ -21,8 +21,10 @@ pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default().api(routes!(providers)).api(routes!(mine)).api(routes!(unlink))
 }
 
-/// List the sign-in providers. A browser signs in at `/login/by/{name}`.
-#[utoipa::path(get, path = "/api/providers", tag = "accounts",
+/// List the sign-in providers.
+///
+/// A browser signs in at `/login/by/{name}`.
+#[utoipa::path(get, path = "/api/providers", tag = "providers",
     responses((status = 200, body = ProvidersJson)))]
 pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {
     let providers = app.accounts.providers().await?;
@@ -31,7 +33,7 @@ pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {
 }
 
 /// List the provider identities linked to your account.
-#[utoipa::path(get, path = "/api/me/providers", operation_id = "my_providers", tag = "accounts",
+#[utoipa::path(get, path = "/api/me/providers", operation_id = "my_providers", tag = "providers",
     responses((status = 200, body = LinkedListJson), (status = 401, description = "Unknown or ended session")),
     security(("session" = [])))]
 pub(crate) async fn mine(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
@@ -40,8 +42,10 @@ pub(crate) async fn mine(State(app): State<AccountsApp>, asked: RequestContext) 
     Ok(private(Json(LinkedListJson { linked })))
 }
 
-/// Unlink a provider from your account. All other sessions end.
-#[utoipa::path(delete, path = "/api/me/providers/{provider}", operation_id = "unlink_provider", tag = "accounts", params(("provider" = String, Path)),
+/// Unlink a provider from your account.
+///
+/// All other sessions end.
+#[utoipa::path(delete, path = "/api/me/providers/{provider}", operation_id = "unlink_provider", tag = "providers", params(("provider" = String, Path, example = "google")),
     responses((status = 204, description = "The provider is unlinked"), (status = 401, description = "Unknown or ended session"),
         (status = 404, description = "No such provider, or it is not linked"), (status = 409, description = "It is the only way to sign in: set a password first")),
     security(("session" = [])))]

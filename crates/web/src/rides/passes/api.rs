@@ -29,6 +29,7 @@ pub(super) struct PassesJson {
 #[derive(Serialize, ToSchema)]
 pub(super) struct PassJson {
     #[serde(rename = "skierID")]
+    #[schema(example = 7)]
     skier: u32,
     /// Whether leaderboards leave the skier out.
     hidden: bool,
@@ -63,6 +64,7 @@ pub(super) struct EditPasses {
 #[serde(deny_unknown_fields)]
 pub(super) struct EditPass {
     /// Whether leaderboards leave the skier out.
+    #[schema(example = true)]
     hidden: bool,
 }
 
@@ -151,7 +153,9 @@ pub(super) async fn edit(
     Ok(private(Json(PassJson::from(pass))))
 }
 
-/// Give a pass back: it belongs to no account then, and leaderboards show the skier.
+/// Give a pass back.
+///
+/// It belongs to no account then, and leaderboards show the skier.
 #[utoipa::path(delete, path = "/api/me/passes/{skierID}", operation_id = "release_pass", tag = "passes",
     params(("skierID" = u32, Path, example = 7)),
     responses((status = 204, description = "The pass belongs to no account"), (status = 400, description = "Invalid number"),

@@ -10,13 +10,13 @@ use http::Method;
 use utoipa_axum::routes;
 
 pub(crate) use self::export::LeaderProfileData;
-use super::app::RidesApp;
+use super::{app::RidesApp, openapi::APP};
 use crate::routes::Routes;
 
 /// The routes of passes.
 pub(crate) fn routes() -> Routes<RidesApp> {
     Routes::default()
-        .tag("passes", "Skier numbers that an account has claimed with the code on the pass.")
+        .tag(APP, "passes", "Skier numbers claimed with the code on the pass.")
         .api(routes!(api::list))
         .api(routes!(api::edit_all))
         .api(routes!(api::claim))
