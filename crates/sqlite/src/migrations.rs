@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each migrates a file from the version equal to its index to the next version.
-const MIGRATIONS: [&str; 19] = [
+const MIGRATIONS: [&str; 20] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
     include_str!("migrations/0003_pictures.sql"),
@@ -26,6 +26,7 @@ const MIGRATIONS: [&str; 19] = [
     include_str!("migrations/0017_message_pictures.sql"),
     include_str!("migrations/0018_account_feed.sql"),
     include_str!("migrations/0019_board_log.sql"),
+    include_str!("migrations/0020_admins.sql"),
 ];
 
 /// The schema version that this build writes, and the newest that it reads.

@@ -9,10 +9,27 @@ mod picture;
 mod providers;
 
 pub(crate) use self::{app::AccountsApp, pages::start, picture::may_come as may_bring_picture};
-use crate::{pages::Menu, routes::Routes};
+use lodge_domain::accounts::Role;
+
+use crate::{
+    admin::overview::{Entry, Section},
+    pages::Menu,
+    routes::Routes,
+};
 
 /// The menu entries of accounts.
 pub(crate) const MENU: Menu = Menu { app: "accounts", entries: &[("/account", "Account")] };
+
+/// The pages of accounts on the overview for staff.
+pub(crate) const ADMIN: Section = Section {
+    title: "Accounts",
+    entries: &[Entry {
+        path: "/admin/accounts",
+        title: "Accounts",
+        about: "Search, roles, bans and one-time codes.",
+        least: Role::Moderator,
+    }],
+};
 
 /// The routes of accounts.
 pub(crate) fn routes() -> Routes<AccountsApp> {

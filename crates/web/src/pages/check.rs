@@ -46,6 +46,8 @@ pub(crate) fn sound_within(html: &str, bytes_max: usize) {
         "lodge.css",
         "lodge.js",
         "account.js",
+        "admin.css",
+        "admin.js",
         "rides.js",
         "rides.css",
         "board.js",
