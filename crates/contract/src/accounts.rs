@@ -249,6 +249,33 @@ pub async fn a_change_is_made_only_if_the_role_is_the_expected_one(fixture: &Acc
     assert!(ban(Role::Admin).await.is_some());
 }
 
+/// Promise: of many accounts that want to be the first admin at once, one becomes it. The stores have no admin at first.
+pub async fn of_many_at_once_one_becomes_the_first_admin(fixture: &AccountsFixture) {
+    let store = &fixture.accounts;
+    assert!(!store.has_admin().await.unwrap());
+    let mut accounts = Vec::new();
+    for _ in 0..20 {
+        accounts.push(fixture.sign_up().await.id);
+    }
+    let become_admin = |id: AccountId| {
+        let change = AccountChange {
+            role: Some(Role::Admin),
+            without_admin: true,
+            ..AccountChange::default()
+        };
+        let store = Arc::clone(store);
+        async move { store.change(change, event(id, AccountEventKind::RoleChanged, 1)).await.unwrap() }
+    };
+    let tries = at_once(accounts.len(), |number| become_admin(accounts[number]));
+    let mut made: Vec<_> = tries.await.into_iter().flatten().collect();
+    let admin = made.pop().unwrap();
+    assert!(made.is_empty() && admin.role == Role::Admin && store.has_admin().await.unwrap());
+    store.remove(event(admin.id, AccountEventKind::Deleted, 2)).await.unwrap().unwrap();
+    assert!(!store.has_admin().await.unwrap(), "a deleted account is no admin");
+    let other = accounts.into_iter().find(|id| *id != admin.id).unwrap();
+    assert!(become_admin(other).await.is_some());
+}
+
 /// The store reports those of the given pictures that an account has, in any order.
 pub async fn pictures_of_accounts_are_reported(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;

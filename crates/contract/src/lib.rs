@@ -186,6 +186,14 @@ macro_rules! rides_promises {
     };
 }
 
+/// Makes a test of the promise of stores without an admin; `$make` makes an [`AccountsFixture`] on an empty database.
+#[macro_export]
+macro_rules! first_admin_promises {
+    ($make:path) => {
+        $crate::tests! { $make; accounts::of_many_at_once_one_becomes_the_first_admin, }
+    };
+}
+
 /// Makes a test of each promise of gates and passes without rides, which [`rides_promises!`] includes; `$make` makes
 /// a [`PassesFixture`].
 #[macro_export]

@@ -64,6 +64,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     }
     let jobs = jobs::all(&config, &services, metrics, hangups);
     let jobs = Jobs::start(jobs, &stop, &stop_ops);
+    log_setup_code(&services).await?;
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
     let accounts = accounts_location(&config, wire_address);
     tracing::info!(address, accounts, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
@@ -97,6 +98,17 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     Ok(())
 }
 
+/// Logs the code with which the first admin is made, if there is no admin yet.
+async fn log_setup_code(services: &Services) -> Result<()> {
+    if let Some(accounts) = &services.accounts
+        && accounts.needs_admin().await?
+    {
+        let code = accounts.setup_code().reveal();
+        tracing::info!(code, "there is no admin yet; open /admin/setup and enter this code");
+    }
+    Ok(())
+}
+
 /// Returns where accounts are served, for the log: the address of this process's listener for the web tier, `here`
 /// without such a listener, the addresses of the accounts tier, or `none`.
 fn accounts_location(config: &Config, listener: Option<SocketAddr>) -> String {
@@ -116,7 +128,7 @@ fn serve_public(
     stop: &CancellationToken,
 ) -> Result<JoinHandle<()>> {
     let (front, limits) = (
-        HttpService::new(wiring::site(config, services), wiring::apps(config, services)),
+        HttpService::new(wiring::site(config, services)?, wiring::apps(config, services)),
         wiring::connection_limits(config),
     );
     let lanes = ConnectionThreads::start().context("cannot start a thread")?;

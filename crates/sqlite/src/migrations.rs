@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each migrates a file from the version equal to its index to the next version.
-const MIGRATIONS: [&str; 21] = [
+const MIGRATIONS: [&str; 22] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
     include_str!("migrations/0003_pictures.sql"),
@@ -28,6 +28,7 @@ const MIGRATIONS: [&str; 21] = [
     include_str!("migrations/0019_board_log.sql"),
     include_str!("migrations/0020_pass_profiles.sql"),
     include_str!("migrations/0021_link_search.sql"),
+    include_str!("migrations/0022_admins.sql"),
 ];
 
 /// The schema version that this build writes, and the newest that it reads.

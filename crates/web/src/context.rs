@@ -9,7 +9,11 @@ use lodge_domain::{
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{edge::limits::AddressLimit, pages::Navigation};
+use crate::{
+    admin::{overview::Section, setup::Setup},
+    edge::limits::AddressLimit,
+    pages::Navigation,
+};
 
 /// The shared part of the state: authentication, clock, randomness and common limits. The services and limits of one
 /// app are in the state of that app.
@@ -28,6 +32,10 @@ pub(crate) struct SiteContext {
     pub(crate) request_timeout: Duration,
     /// The enabled apps and their menus.
     pub(crate) navigation: Navigation,
+    /// What staff can manage of the enabled apps.
+    pub(crate) admin: Vec<Section>,
+    /// The set-up of the first admin.
+    pub(crate) setup: Setup,
     /// Limits the passwords and keys that one address may try; `None` is no limit.
     pub(crate) credential_limit: Option<AddressLimit>,
     /// The memory budget for request bodies in transfer, in KiB.

@@ -20,6 +20,7 @@ use tower::ServiceExt;
 use self::form::ProblemFormat;
 use crate::{
     accounts, board,
+    brand::{self, Brand},
     context::SiteContext,
     edge::{
         address::{Client, Peer},
@@ -60,6 +61,8 @@ impl HttpService {
     pub fn new(site: Site, apps: Apps) -> Self {
         let (links, has_rides) = (apps.links.clone(), apps.rides.is_some());
         let access_log = site.settings.access_log;
+        let settings = &site.settings;
+        brand::set(Brand::new(settings.brand.clone(), settings.public_url.as_deref()));
         let (site, uploads, composed) = site.composed(apps);
         let router = composed
             .into_router()
@@ -207,7 +210,7 @@ fn subject(path: &str, navigation: &Navigation) -> Subject {
     let is_start_of_board = path == "/" && navigation.is_board_alone();
     if is_start_of_board || navigation.has("board") && board::owns(path) {
         Subject::Board
-    } else if navigation.has("links") && links::owns(path) {
+    } else if navigation.has("links") && links::owns(path) && path != "/admin" {
         Subject::Links
     } else {
         Subject::Other
@@ -253,6 +256,7 @@ mod tests {
             ("/boarding", Subject::Links),
             ("/", Subject::Links),
             ("/rides/nothing", Subject::Other),
+            ("/admin", Subject::Other),
         ] {
             assert_eq!(subject(path, &check::EVERYTHING), expected, "{path}");
         }

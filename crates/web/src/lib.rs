@@ -2,9 +2,11 @@
 //! routes and pages of each app.
 
 mod accounts;
+mod admin;
 mod api_docs;
 mod board;
 mod body;
+mod brand;
 mod conditional;
 mod context;
 mod cookies;
@@ -27,6 +29,7 @@ mod sign_in;
 mod site;
 
 pub use board::hook_body;
+pub use brand::{BrandSettings, Color, Logo, SITE_NAME_CHARS_MAX};
 pub use front::HttpService;
 pub use settings::SiteSettings;
 pub use site::{Apps, Site};

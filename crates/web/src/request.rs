@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Query, Request};
-use http::{HeaderMap, Method, header, request::Parts, uri::Authority};
+use http::{HeaderMap, Method, Uri, Version, header, request::Parts, uri::Authority};
 use jiff::Timestamp;
 use lodge_domain::{
     Error, IdempotencyKey,
@@ -18,7 +18,7 @@ use crate::{
     body::FullBody,
     context::SiteContext,
     edge::{
-        address::{Client, Peer},
+        address::{self, Client, Peer},
         idempotency, limits,
     },
     error::Problem,
@@ -37,6 +37,8 @@ pub(crate) struct RequestContext {
     /// The time of arrival.
     pub(crate) at: Timestamp,
     host: Option<String>,
+    /// Whether the client is on this machine and no proxy has left a trace in the request.
+    is_direct: bool,
     secret: InstallationSecret,
 }
 
@@ -49,6 +51,14 @@ impl RequestContext {
     /// Returns the origins of this site as named by the `Host` header.
     pub(crate) fn here(&self) -> Vec<Origin> {
         self.host.as_deref().map(Origin::from_host_header).unwrap_or_default()
+    }
+
+    /// Whether the visitor is on this machine: no proxy forwarded the request, and the address in the browser, which a
+    /// page of another site could have made lead here, names the loopback interface.
+    pub(crate) fn is_local(&self) -> bool {
+        let public: Option<Uri> = self.base_url.parse().ok();
+        let is_public_here = public.is_some_and(|url| url.authority().is_some_and(names_loopback));
+        self.is_direct && self.names_loopback_host() && is_public_here
     }
 
     /// Whether the `Host` header names the loopback interface.
@@ -170,6 +180,10 @@ where
             base_url,
             at: site.clock.now(),
             host,
+            // nginx speaks HTTP/1.0 to a server behind it unless told otherwise, and adds no header.
+            is_direct: *client == Client::Local
+                && parts.version == Version::HTTP_11
+                && !address::is_forwarded(&parts.headers),
             secret: site.secret.clone(),
         })
     }

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use crate::brand::BrandSettings;
+
 /// The settings of the HTTP edge.
 #[derive(Debug, Clone)]
 pub struct SiteSettings {
+    /// The name, logo and colour of the site.
+    pub brand: BrandSettings,
     /// The public base URL, without a trailing slash; `None` derives it from each request's `Host`.
     pub public_url: Option<String>,
     /// The time from the head of a request to the head of its response; picture uploads get more.

@@ -45,6 +45,8 @@ struct LoginPage<'a> {
     /// Whether API keys are accepted: they own links.
     keys: bool,
     typed: &'a SignInForm,
+    /// Whether to tell the visitor that there is no admin yet.
+    offers_setup: bool,
     /// The error of username and password.
     wrong: Option<&'a str>,
     /// The error of the API key.
@@ -77,7 +79,9 @@ async fn form(
     let typed = SignInForm { next, ..SignInForm::default() };
     let name = person.as_ref().map(session::PageCaller::name);
     let providers = providers(&site).await;
-    page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))
+    let offers_setup = site.offers_setup(&asked).await;
+    let login = LoginPage { offers_setup, ..login(&site, &providers, &typed, name) };
+    page(&site, StatusCode::OK, &login)
 }
 
 /// Returns an empty list if accounts do not respond in time, so that sign-in with an API key still works.
@@ -101,6 +105,7 @@ fn login<'a>(
         providers,
         keys: site.navigation.has("links"),
         typed,
+        offers_setup: false,
         wrong: None,
         wrong_key: None,
     }
@@ -277,6 +282,7 @@ mod tests {
                 providers: &providers,
                 keys,
                 typed: &typed,
+                offers_setup: accounts,
                 wrong: Some(HOSTILE_INPUT),
                 wrong_key: Some(HOSTILE_INPUT),
             });

@@ -10,7 +10,7 @@ use lodge_domain::{
     keys::Keys,
     links::Links,
     rides::Rides,
-    secret::InstallationSecret,
+    secret::{InstallationSecret, SecretText},
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use utoipa::openapi::OpenApi;
 
 use crate::{
     accounts::{self, AccountsApp},
+    admin::{overview, setup::Setup},
     api_docs::{self, ApiDocs},
     board::{self, BoardApp, HooksApp},
     context::SiteContext,
@@ -43,6 +44,8 @@ pub struct Site {
     pub accounts: Option<AccountsClient>,
     /// Signs the page sessions of API keys.
     pub secret: InstallationSecret,
+    /// The code with which the first admin is made; `None` if another process keeps the accounts.
+    pub setup_code: Option<SecretText>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of unpredictable randomness.
@@ -79,6 +82,12 @@ impl Site {
         ];
         let enabled = menus.into_iter().filter(|(is_on, _)| *is_on).map(|(_, menu)| menu);
         let navigation = Navigation(enabled.collect());
+        let admin = [
+            Some(accounts::ADMIN),
+            apps.links.as_ref().map(|_| links::ADMIN),
+            apps.board.as_ref().map(|_| board::ADMIN),
+            apps.rides.as_ref().map(|_| rides::ADMIN),
+        ];
         let uploads = Arc::new(Uploads::new(&settings));
         let site = Arc::new(SiteContext {
             keys: self.keys,
@@ -89,6 +98,8 @@ impl Site {
             public_url: settings.public_url.clone(),
             request_timeout: settings.request_timeout,
             navigation,
+            admin: admin.into_iter().flatten().collect(),
+            setup: Setup::new(self.setup_code),
             credential_limit: AddressLimit::per_minute(settings.attempts_per_minute),
             body_budget: Semaphore::new(BODIES_KIB_MAX),
             shutdown: CancellationToken::new(),
@@ -113,7 +124,10 @@ impl Apps {
         }
         if let Some(links) = self.links {
             let app = LinksApp::new(Arc::clone(site), links, settings);
-            routes = routes.merge(links::routes().with(app));
+            routes = routes.merge(links::routes().with(app.clone()));
+            if site.accounts.is_some() {
+                routes = routes.merge(links::admin().with(app));
+            }
         }
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
             let passes =
@@ -127,6 +141,7 @@ impl Apps {
             let pictures = (pictures, Arc::clone(uploads));
             let app = AccountsApp::new(Arc::clone(site), accounts, pictures, kept, settings);
             routes = routes.merge(accounts::routes().with(app.clone()));
+            routes = routes.merge(overview::routes().with(Arc::clone(site)));
             if !has("links") && !site.navigation.is_board_alone() {
                 routes = routes.merge(accounts::start().with(app));
             }
@@ -138,7 +153,7 @@ impl Apps {
                 routes = routes.merge(rides::start().with(app.clone()));
             }
             if site.accounts.is_some() {
-                routes = routes.merge(rides::passes::routes().with(app));
+                routes = routes.merge(rides::passes::routes().merge(rides::admin()).with(app));
             }
         }
         if let Some((board, accounts)) = self.board.zip(site.accounts.clone()) {
@@ -159,9 +174,12 @@ impl Apps {
 }
 
 /// Returns, by app, the `OpenAPI` document and the routes as method and path.
-fn described() -> [(OpenApi, Vec<(Method, String)>); 9] {
+fn described() -> [(OpenApi, Vec<(Method, String)>); 12] {
     [
         links::routes().described(),
+        links::admin().described(),
+        rides::admin().described(),
+        overview::routes().described(),
         accounts::routes().described(),
         rides::routes().described(),
         rides::passes::routes().described(),
@@ -180,6 +198,6 @@ pub(crate) fn routes() -> Vec<(Method, String)> {
 
 /// Returns the `OpenAPI` documents of all apps.
 #[cfg(test)]
-pub(crate) fn documents() -> [OpenApi; 9] {
+pub(crate) fn documents() -> [OpenApi; 12] {
     described().map(|(document, _)| document)
 }

@@ -65,6 +65,19 @@ calls! {
         /// Returns the account with this username.
         pub fn user = User(username: Username) -> Account { accounts.user(&username).await? }
 
+        /// Whether no account is an admin.
+        pub fn needs_admin = NeedsAdmin -> bool { accounts.needs_admin().await? }
+
+        /// Creates the account of the first admin.
+        pub fn set_up = SetUp {
+            /// The account to create.
+            request: SignUp,
+            /// The setup code.
+            code: SecretText,
+        } -> Account {
+            accounts.set_up(request, &code).await?
+        }
+
         /// Returns the accounts that changed since `place`.
         pub fn changed_since = ChangedSince(place: Option<FeedPosition>) -> FeedPage {
             accounts.ports.sessions.changed_since(place).await?
@@ -179,6 +192,11 @@ calls! {
         /// Runs a moderation command.
         pub(super) fn moderate = Moderate(command: ModerationCommand) -> Reply {
             command.answered_by(accounts, me).await?
+        }
+
+        /// Makes the caller the first admin.
+        pub fn become_admin = BecomeAdmin(code: SecretText) -> Account {
+            accounts.become_admin(me, &code).await?
         }
 
         /// Returns the linked identities.

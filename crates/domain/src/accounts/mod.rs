@@ -19,6 +19,7 @@ mod provider_login;
 mod reply;
 mod service;
 mod session;
+mod setup;
 mod sign_in;
 mod sign_up;
 mod staff;

@@ -58,6 +58,8 @@ pub enum Reply {
     },
     /// The accounts that exist.
     Existing(Vec<AccountId>),
+    /// Whether no account is an admin.
+    NeedsAdmin(bool),
 }
 
 impl From<()> for Reply {

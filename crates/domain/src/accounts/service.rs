@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::{
     Account, AccountEvent, AccountEventKind, AccountId, AccountStore, Actor, Failures,
     IdentityStore, NewAccount, NewSession, Providers, Session, SessionDigest, SessionId,
-    SessionStore, SignedIn, TOKEN_PREFIX, Username, session,
+    SessionStore, SignedIn, TOKEN_PREFIX, Username, session, setup::SETUP_PREFIX,
 };
 use crate::{
     Clock, Error, Random, Result,
     passwords::{Password, PasswordHash, PasswordHasher},
     random::time_ordered_id,
-    secret::{self, InstallationSecret},
+    secret::{self, InstallationSecret, SecretText},
 };
 
 /// The settings of the accounts app.
@@ -29,6 +29,7 @@ pub struct AccountsSettings {
 /// The accounts service.
 pub struct Accounts {
     pub(super) ports: AccountsPorts,
+    pub(super) setup_code: SecretText,
 }
 
 /// The ports and settings of the service.
@@ -68,7 +69,8 @@ pub struct FreshSession {
 impl Accounts {
     /// Creates the service.
     pub fn new(ports: AccountsPorts) -> Self {
-        Self { ports }
+        let setup_code = secret::random_token(SETUP_PREFIX, &*ports.random).into();
+        Self { ports, setup_code }
     }
 
     /// Returns the session with this token digest and its account.

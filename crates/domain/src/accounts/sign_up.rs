@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, SignUpOutcome, Username};
-use crate::{IdempotencyKey, Idempotent, Result};
+use crate::{Error, IdempotencyKey, Idempotent, Result};
 
 /// A request to create an account.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,6 +35,15 @@ impl Accounts {
             let earlier = self.stored_sign_up(idempotency.as_ref()).await?;
             return Ok(earlier.unwrap_or(Idempotent::fresh(None)));
         }
+        self.add(request, idempotency).await
+    }
+
+    /// Hashes the password and stores the account; `None` if the name is taken.
+    pub(super) async fn add(
+        &self,
+        request: SignUp,
+        idempotency: Option<IdempotencyKey>,
+    ) -> Result<Idempotent<Option<Account>>> {
         let SignUp { username, password, nickname, email } = request;
         let password = self.ports.passwords.hash(password.into_password()).await?;
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
@@ -59,3 +68,5 @@ impl Accounts {
         Ok(Some(Idempotent { outcome, replayed: true }))
     }
 }
+
+pub(super) const TAKEN: Error = Error::conflict("this username is taken");

@@ -9,6 +9,7 @@ use subtle::ConstantTimeEq;
 use super::{
     Account, AccountChange, AccountEvent, AccountEventKind, AccountQuery, Accounts, Actor, Email,
     EndSessions, NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username,
+    sign_up::TAKEN,
 };
 use crate::{
     Error, Result,
@@ -87,7 +88,7 @@ impl Accounts {
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
         let account = NewAccount { role, ..account };
         let made = self.ports.store.add(account, None).await?.outcome;
-        made.ok_or(Error::conflict("this username is taken"))
+        made.ok_or(TAKEN)
     }
 
     /// Imports accounts; returns for each line whether its name was free, or its error.

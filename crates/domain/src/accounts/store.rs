@@ -77,11 +77,14 @@ pub trait AccountStore: Send + Sync {
     /// Returns the account with this number, and its credential.
     async fn get(&self, id: AccountId) -> Result<Option<(Account, Credential)>>;
 
+    /// Whether an account is an admin.
+    async fn has_admin(&self) -> Result<bool>;
+
     /// Returns a page of accounts, ordered by username.
     async fn list(&self, query: AccountQuery) -> Result<Vec<Account>>;
 
     /// Applies `change` and records `event`; `None` if there is no such account or a condition of the change is not
-    /// met: epoch, picture, role or session.
+    /// met: epoch, picture, role, session or that there is no admin.
     async fn change(&self, change: AccountChange, event: AccountEvent) -> Result<Option<Account>>;
 
     /// Deletes the event's account with its data; its name stays reserved for a while, and its events stay. Returns

@@ -13,10 +13,11 @@ use uuid::Uuid;
 use super::failure::{failure, is_duplicate};
 
 /// The migration from each version to the next. Each statement commits by itself, so each is repeatable.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0001_accounts.sql"),
     include_str!("migrations/0002_gates_and_passes.sql"),
     include_str!("migrations/0003_pass_profiles.sql"),
+    include_str!("migrations/0004_admins.sql"),
 ];
 
 /// Seconds after which the migration lock of a process that died is free.

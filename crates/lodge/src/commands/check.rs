@@ -31,6 +31,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         !wiring::tiers::is_server(&config)
             || check_listener("accounts.listen", config.accounts.listen, server_runs),
         print_results(wiring::probe_pictures(&config)),
+        !is_web(&config) || print_results(wiring::probe_logo(&config)),
         !is_web(&config) || check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
     ];

@@ -9,6 +9,7 @@ mod listen;
 pub(crate) mod options;
 mod providers;
 mod rides;
+mod site;
 pub(crate) mod sources;
 pub(crate) mod stores;
 
@@ -24,6 +25,7 @@ pub(crate) use self::{
     engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
     providers::ProviderConfig,
     rides::{LiftConfig, ResortConfig, RidesConfig},
+    site::SiteConfig,
 };
 
 /// An app that this process serves.
@@ -115,6 +117,7 @@ pub(crate) struct Config {
     pub(crate) roles: Vec<Role>,
     pub(crate) public_url: String,
     pub(crate) data: PathBuf,
+    pub(crate) site: SiteConfig,
     pub(crate) http: HttpConfig,
     pub(crate) ops: OpsConfig,
     pub(crate) limits: LimitsConfig,

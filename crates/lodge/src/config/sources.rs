@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    App, Config, Role, accounts, engines, options::ConfigOptions, rides, stores::LinkStore,
+    App, Config, Role, accounts, engines, options::ConfigOptions, rides, site, stores::LinkStore,
 };
 
 /// The configuration file that is read if no other is named.
@@ -242,6 +242,7 @@ fn check(config: &Config) -> Result<()> {
     engines::check(config)?;
     accounts::check(config)?;
     rides::check(&config.rides)?;
+    site::check(&config.site)?;
     EnvFilter::try_new(&config.log.filter)
         .with_context(|| format!("log.filter cannot be parsed: {:?}", config.log.filter))?;
     ensure!(!config.apps.is_empty(), "apps must name at least one app");

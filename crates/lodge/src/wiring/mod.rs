@@ -34,7 +34,7 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 use lodge_local::{Argon2Pool, CachedAccounts, CachedLinks, CountedFailures};
-use lodge_web::{Apps, Site, SiteSettings, edge::server::ConnectionLimits};
+use lodge_web::{Apps, BrandSettings, Logo, Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
 
 pub(crate) use self::{
@@ -218,8 +218,13 @@ fn accounts_backend(
 }
 
 /// Builds the site's shared state.
-pub(crate) fn site(config: &Config, services: &Services) -> Site {
+pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
     let settings = SiteSettings {
+        brand: BrandSettings {
+            name: config.site.name.clone(),
+            logo: logo(config)?,
+            color: config.site.color()?,
+        },
         public_url: Some(config.public_url.clone()).filter(|url| !url.is_empty()),
         request_timeout: Duration::from_secs(config.http.request_timeout_s),
         creations_per_minute: config.limits.creations_per_minute,
@@ -233,14 +238,28 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         rides_per_minute: config.limits.rides_per_minute,
         posts_per_minute: config.limits.posts_per_minute,
     };
-    Site {
+    Ok(Site {
         keys: services.keys.clone(),
         accounts: services.accounts_client(),
         secret: services.secret.clone(),
+        setup_code: services.accounts.as_ref().map(|accounts| accounts.setup_code().clone()),
         clock: Arc::clone(&services.clock),
         random: Arc::new(OsRandom),
         settings,
-    }
+    })
+}
+
+/// Reads the logo, if one is configured.
+fn logo(config: &Config) -> Result<Option<Logo>> {
+    let file = &config.site.logo;
+    let bytes = read_setting_file("site.logo", file, fs::read)?;
+    let read = |bytes| Logo::read(bytes).with_context(|| format!("site.logo: {}", file.display()));
+    bytes.map(read).transpose()
+}
+
+/// Checks the logo, if one is configured.
+pub(crate) fn probe_logo(config: &Config) -> Option<Result<String>> {
+    logo(config).map(|logo| logo.map(|_| "site.logo: usable".to_owned())).transpose()
 }
 
 /// Returns the apps that the site serves.

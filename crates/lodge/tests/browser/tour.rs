@@ -140,6 +140,8 @@ async fn delete(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
 
 async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
+    scene.open("/admin/setup").await;
+    look("set up the admin account").await;
     scene.open("/signup").await;
     look("make an account").await;
     browser.fill_in(&[("username", "a b"), ("password", "password")]).await;
@@ -168,6 +170,8 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("account, wrong").await;
     scene.open("/login/reset").await;
     look("a new password").await;
+    scene.open("/admin/setup").await;
+    look("become the admin").await;
     scene.open("/admin/accounts").await;
     look("accounts, not for members").await;
     scene.lodge.admin(&["user", "role", NAME, "admin"]);
@@ -184,12 +188,44 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("a one-time code").await;
     scene.open("/admin/accounts?search=unknown").await;
     look("accounts, none found").await;
+    admin(scene, look).await;
     board(scene, look).await;
     scene.open("/account").await;
     browser.press("Delete this account").await;
     browser.fill_in(&[("confirm", NAME), ("delete-current", PASSWORD)]).await;
     browser.press_and_wait("Delete account", "Account deleted").await;
     look("account, deleted").await;
+}
+
+async fn admin(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    let name = "W".repeat(64);
+    scene.open("/admin").await;
+    look("admin").await;
+    scene.open("/admin/gates").await;
+    look("gates, none").await;
+    for (path, button) in [
+        ("/admin/keys", "Create API key"),
+        ("/admin/gates", "Create gate"),
+        ("/admin/bots", "Create bot"),
+    ] {
+        scene.open(path).await;
+        browser.fill("name", &name).await;
+        browser.press_and_wait(button, "shown only once").await;
+        look("a new key").await;
+        scene.open(path).await;
+        browser.press("Revoke").await;
+        look("keys").await;
+        browser.is_refused(&[("name", &name)], button, "name").await;
+        look("keys, wrong").await;
+    }
+    scene.open("/admin/webhooks").await;
+    browser.fill("url", &format!("https://lodge.example/{}", "x".repeat(300))).await;
+    browser.press_and_wait("Add webhook", "shown only once").await;
+    look("a new webhook").await;
+    scene.open("/admin/webhooks").await;
+    browser.is_refused(&[("url", "ftp://x")], "Add webhook", "url").await;
+    look("webhooks, wrong").await;
 }
 
 async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {

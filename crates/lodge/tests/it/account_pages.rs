@@ -139,6 +139,8 @@ fn cross_site_requests_cannot_change_an_account() {
         ("/account/delete", "confirm=ada"),
         ("/account/check", "field=username&value=ada"),
         ("/admin/accounts/ada", "action=ban"),
+        ("/admin/keys", "action=create&name=a"),
+        ("/admin/setup", "username=mallory&password=correct+horse"),
     ];
     let foreign =
         [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example"), ("Origin", "null")];

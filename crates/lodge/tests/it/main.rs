@@ -5,6 +5,7 @@
 
 mod account_pages;
 mod accounts;
+mod admin_pages;
 mod api;
 mod api_docs;
 mod backup;
@@ -57,6 +58,8 @@ mod rides_voided;
 mod secrecy;
 mod seeding;
 mod server;
+mod setup;
+mod site_look;
 mod staff;
 mod starting;
 mod stopping;

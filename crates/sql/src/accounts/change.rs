@@ -8,6 +8,7 @@ use lodge_domain::accounts::{
 use super::{
     events,
     find::get,
+    has_admin,
     row::{self, role_number, stored_nickname},
     sessions,
 };
@@ -77,6 +78,12 @@ pub(super) fn change(
         && !sessions::is_live(tx, id, session, event.at)?
     {
         return Ok(None);
+    }
+    if change.without_admin {
+        tx.guard("first admin", 0)?;
+        if has_admin(tx)? {
+            return Ok(None);
+        }
     }
     set(tx, id, change)?;
     if change.unlinks_all {

@@ -45,6 +45,8 @@ statements! {
     LIST = same(concat!("SELECT ", columns!(), " FROM accounts a WHERE a.username > ? AND a.username >= ? \
         AND a.username < ? AND a.deleted_at IS NULL ORDER BY a.username LIMIT ?"));
     PICTURED = same("SELECT 1 FROM accounts WHERE picture = ?");
+    /// The number is a literal, because the index of SQLite has admins only.
+    ANY_ADMIN = same("SELECT 1 FROM accounts WHERE role = 2 LIMIT 1");
 }
 
 /// Returns every statement of the account stores.
@@ -117,6 +119,10 @@ impl<D: Database> AccountStore for SqlAccounts<D> {
         metered::read(&*self.0, get).await
     }
 
+    async fn has_admin(&self) -> Result<bool> {
+        metered::read(&*self.0, has_admin).await
+    }
+
     async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
         metered::scan(&*self.0, move |tx| list(tx, &query)).await
     }
@@ -144,6 +150,11 @@ fn list(tx: &mut dyn Tx, query: &AccountQuery) -> Result<Vec<Account>, Failure> 
     let end = format!("{}{}", query.prefix, char::MAX);
     let values = values![after, &query.prefix, &end, query.limit];
     tx.all(&LIST, values, |row| read(row, 0))
+}
+
+/// Whether an account is an admin; the row of a deleted account has no role.
+fn has_admin(tx: &mut dyn Tx) -> Result<bool, Failure> {
+    tx.exists(&ANY_ADMIN, values![])
 }
 
 fn pictured(tx: &mut dyn Tx, pictures: &[PictureId]) -> Result<Vec<PictureId>, Failure> {

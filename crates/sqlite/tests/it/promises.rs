@@ -30,6 +30,7 @@ async fn accounts_stores() -> (AccountsFixture, Guard) {
 
 mod accounts {
     lodge_contract::accounts_promises!(super::accounts_stores);
+    lodge_contract::first_admin_promises!(super::accounts_stores);
 }
 
 #[expect(clippy::unused_async, reason = "as above")]

@@ -9,13 +9,30 @@ mod picture;
 mod providers;
 
 pub(crate) use self::{app::AccountsApp, pages::start, picture::may_come as may_bring_picture};
-use crate::{pages::Menu, routes::Routes};
+use lodge_domain::accounts::Role;
+
+use crate::{
+    admin::overview::{Entry, Section},
+    pages::Menu,
+    routes::Routes,
+};
 
 /// The app has no menu entries: the header leads to the account of the caller.
 pub(crate) const MENU: Menu = Menu { app: "accounts", entries: &[] };
 
 /// The app's title in the API documentation.
 const APP: &str = "Accounts";
+
+/// The pages of accounts on the overview for staff.
+pub(crate) const ADMIN: Section = Section {
+    title: "Accounts",
+    entries: &[Entry {
+        path: "/admin/accounts",
+        title: "Accounts",
+        about: "Search, roles, bans and one-time codes.",
+        least: Role::Moderator,
+    }],
+};
 
 /// The routes of accounts.
 pub(crate) fn routes() -> Routes<AccountsApp> {

@@ -12,6 +12,7 @@ mod picture;
 mod profile;
 mod reset;
 mod sessions;
+mod setup;
 mod sign_up;
 
 #[cfg(test)]
@@ -40,6 +41,8 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::POST, "/account/sessions/{id}", sessions::end)
         .on(Method::GET, "/account/export", account::export)
         .on(Method::POST, "/account/delete", delete::delete)
+        .on(Method::GET, "/admin/setup", setup::form)
+        .on(Method::POST, "/admin/setup", setup::make)
         .on(Method::GET, "/admin/accounts", admin_accounts::list)
         .on(Method::GET, "/admin/accounts/{username}", admin_account::show)
         .on(Method::POST, "/admin/accounts/{username}", admin_account::change)

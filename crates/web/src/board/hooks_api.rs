@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRef, State},
     response::IntoResponse,
 };
-use http::StatusCode;
+use http::{Method, StatusCode};
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
@@ -22,6 +22,7 @@ use super::{
     app::{BODY_BYTES_MAX, BoardApp},
     dto::EventJson,
     extract::CallingActor,
+    pages::webhooks,
 };
 use crate::{
     context::App,
@@ -37,8 +38,8 @@ pub(crate) type HooksApp = App<Parts>;
 
 /// The board's state and the webhook service.
 pub(crate) struct Parts {
-    board: BoardApp,
-    hooks: Arc<Hooks>,
+    pub(super) board: BoardApp,
+    pub(super) hooks: Arc<Hooks>,
 }
 
 impl HooksApp {
@@ -62,6 +63,8 @@ pub(crate) fn routes() -> Routes<HooksApp> {
         .api(routes!(list))
         .api_within(BODY_BYTES_MAX, routes!(add))
         .api(routes!(remove))
+        .on(Method::GET, webhooks::PATH, webhooks::show)
+        .on_within(BODY_BYTES_MAX, Method::POST, webhooks::PATH, webhooks::change)
         .describe(|operation| may_fail(operation, &FAILURES))
 }
 

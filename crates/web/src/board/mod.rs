@@ -24,12 +24,14 @@ mod shared;
 mod staff;
 mod submission;
 
+use lodge_domain::accounts::Role;
 use utoipa_axum::routes;
 
 use self::app::BODY_BYTES_MAX;
 pub use self::hooks_api::hook_body;
 pub(crate) use self::{app::BoardApp, hooks_api::HooksApp, pages::start};
 use crate::{
+    admin::overview::{Entry, Section},
     pages::Menu,
     routes::{Routes, may_fail},
 };
@@ -39,6 +41,49 @@ pub(crate) const MENU: Menu = Menu { app: "board", entries: &[("/board", "Board"
 
 /// The app's title in the API documentation.
 const APP: &str = "Message board";
+
+/// The app's pages on the overview for staff.
+pub(crate) const ADMIN: Section = Section {
+    title: "Board",
+    entries: &[
+        Entry {
+            path: "/board/-/channels",
+            title: "Channels",
+            about: "Create, edit and archive channels.",
+            least: Role::Moderator,
+        },
+        Entry {
+            path: "/board/-/reports",
+            title: "Reports",
+            about: "Messages that members have reported.",
+            least: Role::Moderator,
+        },
+        Entry {
+            path: "/board/-/hidden",
+            title: "Hidden messages",
+            about: "Messages that moderators have hidden.",
+            least: Role::Moderator,
+        },
+        Entry {
+            path: "/board/-/bans",
+            title: "Bans",
+            about: "Accounts that cannot use the board.",
+            least: Role::Moderator,
+        },
+        Entry {
+            path: "/admin/bots",
+            title: "Bots",
+            about: "Keys with which programs post.",
+            least: Role::Admin,
+        },
+        Entry {
+            path: "/admin/webhooks",
+            title: "Webhooks",
+            about: "URLs that receive the events of a channel.",
+            least: Role::Admin,
+        },
+    ],
+};
 
 /// The errors that every operation of the board can return.
 const FAILURES: [(&str, &str); 2] = [

@@ -1,6 +1,7 @@
 //! The pages of the board.
 
 mod bans;
+mod bots;
 mod channel;
 mod channels;
 mod hidden;
@@ -12,6 +13,7 @@ mod reports;
 mod samples;
 mod search;
 pub(super) mod signed_in;
+pub(super) mod webhooks;
 mod words;
 
 use http::Method;
@@ -41,6 +43,8 @@ pub(super) fn routes() -> Routes<BoardApp> {
         .on(Method::GET, "/board/-/hidden", hidden::show)
         .on(Method::GET, "/board/-/bans", bans::show)
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/-/bans", bans::change)
+        .on(Method::GET, "/admin/bots", bots::show)
+        .on_within(BODY_BYTES_MAX, Method::POST, "/admin/bots", bots::change)
 }
 
 /// The route of the start page, for sites on which no other app has one.

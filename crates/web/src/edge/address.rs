@@ -53,6 +53,14 @@ impl Client {
     }
 }
 
+/// Whether a header shows that a proxy forwarded the request, even if none names the client.
+pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
+    let is_of_proxy = |name: &str| {
+        matches!(name, "forwarded" | "via" | "x-real-ip") || name.starts_with("x-forwarded")
+    };
+    headers.keys().any(|name| is_of_proxy(name.as_str()))
+}
+
 fn last_forwarded_for(headers: &HeaderMap) -> Option<String> {
     let last = headers.get_all("x-forwarded-for").iter().next_back()?;
     Some(String::from_utf8_lossy(last.as_bytes()).rsplit(',').next()?.trim().to_owned())

@@ -9,10 +9,15 @@ mod qr;
 pub(crate) mod redirect;
 
 use http::Method;
+use lodge_domain::accounts::Role;
 use utoipa_axum::routes;
 
-pub(crate) use self::app::LinksApp;
-use crate::{pages::Menu, routes::Routes};
+pub(crate) use self::{app::LinksApp, pages::admin};
+use crate::{
+    admin::overview::{Entry, Section},
+    pages::Menu,
+    routes::Routes,
+};
 
 /// The app's entries in the site's menu.
 pub(crate) const MENU: Menu =
@@ -20,6 +25,17 @@ pub(crate) const MENU: Menu =
 
 /// The app's title in the API documentation.
 const APP: &str = "Short links";
+
+/// The pages of links on the overview for staff.
+pub(crate) const ADMIN: Section = Section {
+    title: "Links",
+    entries: &[Entry {
+        path: "/admin/keys",
+        title: "API keys",
+        about: "Keys with which programs create links.",
+        least: Role::Admin,
+    }],
+};
 
 /// Whether a path belongs to links, even if no route matches it: a link's pages, or any path of one segment.
 pub(crate) fn owns(path: &str) -> bool {

@@ -4,6 +4,7 @@ mod access;
 mod chart;
 mod create;
 mod form;
+mod keys;
 mod list;
 mod manage;
 mod notice;
@@ -31,4 +32,13 @@ pub(super) fn routes() -> Routes<LinksApp> {
         .on(Method::POST, "/links/{short}/open", manage::open)
         .on(Method::GET, "/links/{short}/stats", statistics::show)
         .on(Method::GET, "/links/{short}/qr", visitor::print)
+}
+
+/// The page of API keys, on sites with accounts.
+pub(crate) fn admin() -> Routes<LinksApp> {
+    Routes::default().on(Method::GET, "/admin/keys", keys::show).on(
+        Method::POST,
+        "/admin/keys",
+        keys::change,
+    )
 }

@@ -13,7 +13,13 @@ use lodge_domain::Error;
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
-use crate::{conditional::Tagged, error::HttpResult, request::PathParam, routes::Routes};
+use crate::{
+    brand::{self, BrandFile},
+    conditional::Tagged,
+    error::HttpResult,
+    request::PathParam,
+    routes::Routes,
+};
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -86,6 +92,9 @@ async fn file(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> HttpResult {
+    if let Some(file) = brand::current().file(&name) {
+        return Ok(of_brand(file, query.as_deref(), &headers));
+    }
     let asset = ASSETS.get(&name).ok_or(Error::not_found("there is no such file"))?;
     let is_current =
         query.as_deref().and_then(|query| query.strip_prefix("v=")) == Some(&*asset.version);
@@ -94,6 +103,9 @@ async fn file(
 
 /// `GET /favicon.ico`, for clients that do not read the page.
 async fn favicon(headers: HeaderMap) -> HttpResult {
+    if let Some(icon) = brand::current().icon() {
+        return Ok(of_brand(icon, None, &headers));
+    }
     let asset = ASSETS.get("favicon.ico").ok_or(Error::not_found("there is no such file"))?;
     Ok(answer("favicon.ico", asset, A_DAY, &headers))
 }
@@ -109,6 +121,20 @@ async fn robots() -> Response {
         text,
     )
         .into_response()
+}
+
+/// The Content-Security-Policy of files of the operator: if one is opened as a page, it runs no script and loads
+/// nothing.
+const POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+
+fn of_brand(file: &BrandFile, query: Option<&str>, headers: &HeaderMap) -> Response {
+    let version = query.and_then(|query| query.strip_prefix("v="));
+    let cached = if version == Some(&file.version) { FOR_EVER } else { ASK_AGAIN };
+    let tagged = Tagged { tag: file.version.clone(), cached, kind: file.kind };
+    let mut response = tagged.answer(headers, file.bytes.clone());
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    response
 }
 
 fn answer(name: &str, asset: &Asset, cached: &'static str, headers: &HeaderMap) -> Response {

@@ -26,8 +26,8 @@ const PLACE: &str = "<!-- header -->";
 /// The timeout for the name of the caller.
 const CALLER_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The start of the administration.
-const ADMIN: &str = "/admin/accounts";
+/// The overview of the administration.
+const ADMIN: &str = "/admin";
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 

@@ -19,17 +19,32 @@ mod samples;
 mod search;
 
 use http::Method;
+use lodge_domain::accounts::Role;
+use utoipa_axum::routes;
 
 pub(crate) use self::{
     app::RidesApp,
-    pages::{face, start},
+    pages::{admin, face, start},
 };
-use utoipa_axum::routes;
-
-use crate::{pages::Menu, routes::Routes};
+use crate::{
+    admin::overview::{Entry, Section},
+    pages::Menu,
+    routes::Routes,
+};
 
 /// The app's entries in the menu.
 pub(crate) const MENU: Menu = Menu { app: "rides", entries: &[("/rides", "Rides")] };
+
+/// The app's pages on the overview for staff.
+pub(crate) const ADMIN: Section = Section {
+    title: "Rides",
+    entries: &[Entry {
+        path: "/admin/gates",
+        title: "Gates",
+        about: "Keys with which gates send rides.",
+        least: Role::Admin,
+    }],
+};
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<RidesApp> {

@@ -1,6 +1,7 @@
 //! The app's pages. Handlers read the request, call the service, and fill a template.
 
 mod bars;
+mod gates;
 mod leaderboard;
 mod leaders;
 mod mountain;
@@ -29,4 +30,13 @@ pub(super) fn routes() -> Routes<RidesApp> {
 /// The start page if no other app has one: the overview of all resorts.
 pub(crate) fn start() -> Routes<RidesApp> {
     Routes::default().on(Method::GET, "/", mountain::show)
+}
+
+/// The page of gates, on sites with accounts.
+pub(crate) fn admin() -> Routes<RidesApp> {
+    Routes::default().on(Method::GET, "/admin/gates", gates::show).on(
+        Method::POST,
+        "/admin/gates",
+        gates::change,
+    )
 }

@@ -56,9 +56,18 @@ async fn connect() -> MariaDb {
 
 async fn accounts() -> (AccountsFixture, MariaDb) {
     let database = connect().await;
+    (accounts_of(&database), database)
+}
+
+/// Accounts in a database of their own, without an admin.
+async fn accounts_without_admin() -> (AccountsFixture, MariaDb) {
+    let database = MariaDb::connect(empty_database("lodge_first_admin")).await.unwrap();
+    (accounts_of(&database), database)
+}
+
+fn accounts_of(database: &MariaDb) -> AccountsFixture {
     let (accounts, sessions) = (database.accounts(), database.sessions());
-    let identities = database.identities();
-    (AccountsFixture { accounts, sessions, identities }, database)
+    AccountsFixture { accounts, sessions, identities: database.identities() }
 }
 
 async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
@@ -74,6 +83,7 @@ async fn passes() -> (PassesFixture, MariaDb) {
 
 mod contract {
     lodge_contract::accounts_promises!(super::accounts);
+    lodge_contract::first_admin_promises!(super::accounts_without_admin);
     lodge_contract::keys_promises!(super::keys);
     lodge_contract::passes_promises!(super::passes);
 }

@@ -16,6 +16,7 @@ use super::{
     delete::DeletedPage,
     profile::ProfileForm,
     reset::{ResetForm, ResetPage},
+    setup::{SetupForm, SetupPage},
     sign_up::{SignUpForm, SignUpPage},
 };
 use crate::{
@@ -112,6 +113,19 @@ fn the_account_page() {
         assert!(html.contains(&format!("id=\"{field}-error\"")), "{field}");
     }
     rendered(&DeletedPage { username: &account.username });
+}
+
+#[test]
+fn the_setup_page_asks_only_for_what_it_needs() {
+    let account = account(1, Role::Member);
+    let evil = || HOSTILE_INPUT.to_owned();
+    let form = SetupForm { username: evil(), password: "correct horse".to_owned(), code: evil() };
+    for (me, needs_code) in [(None, true), (None, false), (Some(&account), true)] {
+        let errors = &FormErrors::about("code", HOSTILE_INPUT);
+        let html = rendered(&SetupPage { me, needs_code, form: &form, errors });
+        let asks = ["code", "username"].map(|field| html.contains(&format!("id=\"{field}\"")));
+        assert_eq!(asks, [needs_code, me.is_none()]);
+    }
 }
 
 #[test]

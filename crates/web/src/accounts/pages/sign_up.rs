@@ -94,18 +94,20 @@ pub(super) async fn make(
         Err(error) => Err(error),
     };
     match made {
-        Ok(account) => welcome(&app, &asked, &account, &form).await,
+        Ok(account) => welcome(&app, &asked, &account, &form.password, &form.next).await,
         Err(error) => again(&app, form, &FormErrors::of_refusal(error, "username")?),
     }
 }
 
 const TAKEN: Error = Error::conflict("this username is taken");
 
-async fn welcome(
+/// Signs in to a new account and continues at `next`.
+pub(super) async fn welcome(
     app: &AccountsApp,
     asked: &RequestContext,
     account: &Account,
-    SignUpForm { password, next, .. }: &SignUpForm,
+    password: &str,
+    next: &str,
 ) -> HttpResult {
     sign_in::end_previous_session(&app.site, asked).await?;
     match sign_in::begin_session(&app.accounts, asked, account.username.as_str(), password).await {

@@ -31,6 +31,8 @@ pub(super) struct CreatePage<'a> {
     pub(super) needs_key: bool,
     /// Whether links have owners (`links.mode = "claim"`).
     pub(super) is_owned: bool,
+    /// Whether to tell the visitor that there is no admin yet.
+    pub(super) offers_setup: bool,
 }
 
 /// Values to fill in at first.
@@ -124,6 +126,8 @@ async fn page(
     let needs_key = !app.links.settings().anonymous_creation
         && session::page_caller(&app.site, asked).await?.is_none();
     let is_owned = app.links.settings().mode == Mode::Claim;
-    let page = CreatePage { form, errors, prefix: &prefix, needs_key, is_owned };
+    let offers_setup = app.site.offers_setup(asked).await;
+    let prefix = &prefix;
+    let page = CreatePage { form, errors, prefix, needs_key, is_owned, offers_setup };
     pages::form_page(&app.site, errors, &page)
 }

@@ -98,7 +98,7 @@ fn making_a_link() {
         (LinkForm::empty(&OsRandom, HOSTILE_INPUT.to_owned()), FormErrors::default());
     let page = |form, errors, needs_key| {
         let (prefix, is_owned) = ("go.example/", needs_key);
-        rendered(&CreatePage { form, errors, prefix, needs_key, is_owned })
+        rendered(&CreatePage { form, errors, prefix, needs_key, is_owned, offers_setup: needs_key })
     };
     let html = page(&form, &errors, true);
     assert!(html.contains("&#60;script&#62;") && !html.contains("<details class=\"more\" open>"));

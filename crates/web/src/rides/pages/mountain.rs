@@ -37,6 +37,8 @@ pub(super) struct AllResortsPage<'a> {
     pub(super) errors: &'a FormErrors,
     /// Whether accounts, and so passes, are enabled.
     pub(super) has_passes: bool,
+    /// Whether to tell the visitor that there is no admin yet.
+    pub(super) offers_setup: bool,
 }
 
 impl AllResortsPage<'_> {
@@ -103,6 +105,7 @@ pub(super) async fn show(
         typed: "",
         errors: &FormErrors::default(),
         has_passes,
+        offers_setup: app.site.offers_setup(&asked).await,
     };
     pages::page(&app.site, StatusCode::OK, &page)
 }

@@ -96,6 +96,7 @@ fn the_mountain() {
             shown: shown.as_ref(),
             example: HOSTILE_INPUT,
             keys_required: has_passes,
+            offers_setup: has_passes,
             typed: HOSTILE_INPUT,
             errors: &good,
             has_passes,
