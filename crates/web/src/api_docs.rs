@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn every_operation_has_a_short_summary_and_complete_examples() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
-        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
+        let page = DocsPage::of(&document, &check::EVERYTHING, "https://go.example");
         let groups = page.sections.iter().flat_map(|app| &app.groups);
         for operation in groups.flat_map(|group| &group.operations) {
             let title = &operation.title;
@@ -303,8 +303,8 @@ mod tests {
     #[test]
     fn a_schema_of_several_operations_is_shown_once_and_linked() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
-        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
-        let html = pages::rendered(&page, check::EVERYTHING).unwrap();
+        let page = DocsPage::of(&document, &check::EVERYTHING, "https://go.example");
+        let html = pages::rendered(&page, &check::EVERYTHING).unwrap();
         assert_eq!(html.matches("<code>short_url</code>").count(), 1, "fields of LinkJson");
         let ids: HashSet<_> = html.split(" id=\"").skip(1).map(until_quote).collect();
         for link in html.split("href=\"#").skip(1).map(until_quote) {
