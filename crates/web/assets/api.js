@@ -22,11 +22,12 @@ function apply() {
   }
   const count = visible().length;
   shown.textContent = words.length ? `${count} of ${operations.length} operations` : `${operations.length} operations`;
+  expand.hidden = count === 0;
   label();
 }
 
 function label() {
-  expand.textContent = visible().every((operation) => operation.open) ? "Collapse all" : "Expand all";
+  expand.textContent = visible().some((operation) => !operation.open) ? "Expand all" : "Collapse all";
 }
 
 // Opens what the address names.
@@ -34,7 +35,7 @@ function reveal() {
   const target = document.getElementById(location.hash.slice(1));
   if (!target) return;
   if (target.closest("[hidden]")) {
-    // filter.value = "";
+    filter.value = "";
     apply();
   }
   for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
@@ -66,7 +67,7 @@ if (navigator.clipboard) {
   }
 }
 
-document.getElementById("find").hidden = expand.hidden = false;
+document.getElementById("find").hidden = false;
 addEventListener("hashchange", reveal);
 apply();
 reveal();
