@@ -319,8 +319,9 @@ impl Browser {
         self.command("Emulation.setEmulatedMedia", features).await;
     }
 
-    /// Saves a picture of the visible part of the page, as PNG.
+    /// Saves a picture of the visible part of the page without its scrollbars, as PNG.
     pub(crate) async fn save_picture(&self, file: &Path) {
+        self.command("Emulation.setScrollbarsHidden", json!({"hidden": true})).await;
         std::fs::write(file, self.client.screenshot().await.unwrap()).unwrap();
     }
 

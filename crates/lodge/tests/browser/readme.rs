@@ -32,7 +32,7 @@ async fn the_picture_shows_the_page_of_a_link() {
     };
     browser.eventually("all clicks", look).await;
 
-    browser.set_size(870, 540).await;
+    browser.set_size(1280, 800).await;
     scene.open("/links/lifts").await;
     browser.fill("manage_key", link["manage_key"].as_str().unwrap()).await;
     browser.press_and_wait("Open", "248").await;
