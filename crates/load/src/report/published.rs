@@ -60,6 +60,8 @@ impl PublishedRun {
             "" => String::new(),
             text => format!(" {before}{text}{after}"),
         };
+        // A few state no figure, but say so.
+        let unit = if self.rate.starts_with(|c: char| c.is_ascii_digit()) { "/s" } else { "" };
         let times = self
             .times_ms()
             .map(|(name, ms)| ms.map_or_else(String::new, |ms| format!(" {name} {ms} ms")));
@@ -67,7 +69,7 @@ impl PublishedRun {
             "{}, {}:{}{}{}",
             self.kind,
             self.how,
-            stated("", &self.rate, "/s"),
+            stated("", &self.rate, unit),
             times.concat(),
             stated("(", self.measured.trim_end_matches('.'), ")")
         )
