@@ -4,9 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use lodge_domain::board::{Body, html};
 
+#[path = "../../crates/domain/src/board/html_check.rs"]
+mod html_check;
 mod seeds;
-#[path = "../../crates/domain/src/board/sound_html.rs"]
-mod sound_html;
 
 /// Examples of each Markdown construct, and of attempts to inject HTML.
 const TYPED: [&str; 12] = [
@@ -28,5 +28,5 @@ fuzz_target!(init: seeds::sow("markup", TYPED), |text: &str| {
     let Ok(body) = Body::parse(text) else { return };
     let html = html(body.as_str());
     assert!(!html.is_empty());
-    sound_html::check(&html);
+    html_check::check(&html);
 });
