@@ -6,7 +6,8 @@ use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use lodge_domain::accounts::Call;
 use lodge_wire::raw::{
-    Answered, Bytes32, FRAME_BYTES_MAX, FromClient, FromServer, Greeting, Outcome, Verdict, codec,
+    Bytes32, ClientHello, FRAME_BYTES_MAX, FromClient, FromServer, HandshakeResult, Outcome,
+    ServerHello, codec,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{
@@ -26,9 +27,9 @@ fuzz_target!(init: seeds::sow("wire", messages().into_iter().map(framed)), |byte
     let mut codec = codec();
     while let Ok(Some(frame)) = codec.decode(&mut left) {
         assert!(frame.len() <= FRAME_BYTES_MAX);
-        again::<Greeting>(&frame);
-        again::<Answered>(&frame);
-        again::<Verdict>(&frame);
+        again::<ServerHello>(&frame);
+        again::<ClientHello>(&frame);
+        again::<HandshakeResult>(&frame);
         again::<FromServer>(&frame);
         again::<FromClient>(&frame);
         again::<Call>(&frame);
@@ -48,19 +49,19 @@ fn again<T: Serialize + DeserializeOwned>(frame: &[u8]) {
 /// Returns a message of each kind.
 fn messages() -> Vec<Value> {
     let some = Bytes32([7; 32]);
-    let greeting = Greeting {
+    let greeting = ServerHello {
         versions: vec![3],
         challenge: some,
         in_flight_max: 64,
         refused: Some(String::new()),
     };
-    let answered = Answered { version: 2, challenge: some, proof: some };
+    let answered = ClientHello { version: 3, challenge: some, proof: some };
     let calls = calls();
     let mut messages = vec![
         json!(greeting),
         json!(answered),
-        json!(Verdict::Welcome(some)),
-        json!(Verdict::Refused("why".to_owned())),
+        json!(HandshakeResult::Welcome(some)),
+        json!(HandshakeResult::Refused("why".to_owned())),
         json!(FromServer::Pong),
         json!(FromServer::Closing),
         json!(FromClient::Ping),
@@ -83,7 +84,8 @@ fn messages() -> Vec<Value> {
 fn calls() -> Vec<Value> {
     let digest = [7_u8; 32];
     let own = |call| json!({ "own": { "session": digest, "call": call } });
-    let commands = table("### Moderation commands").into_iter().map(|order| json!({ "keep_order": order }));
+    let commands =
+        table("### Moderation commands").into_iter().map(|order| json!({ "keep_order": order }));
     let own_calls = table("### Calls about the own account").into_iter().chain(commands);
     table("### Calls").into_iter().chain(own_calls.map(own)).collect()
 }
