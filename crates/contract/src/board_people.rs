@@ -1,5 +1,7 @@
 //! Members of the board: bans, slow mode, unread counts and profiles.
 
+use std::slice;
+
 use lodge_domain::{
     Error,
     accounts::{AccountId, Role},
@@ -169,7 +171,7 @@ pub async fn only_names_of_members_are_mentions(fixture: &BoardFixture) {
     let name = other.profile.username.clone();
     let text = format!("@{} and @{name}", by.profile.username);
     post(fixture, &message(&channel, &text), &by, at(1)).await;
-    assert_eq!(mentions(fixture, &channel).await, [by.profile.username.clone()]);
+    assert_eq!(mentions(fixture, &channel).await, slice::from_ref(&by.profile.username));
     fixture.people.save_profile(other.profile.clone()).await.unwrap();
     assert_eq!(mentions(fixture, &channel).await.len(), 2);
     let PersonId::Account(account) = other.id() else { panic!("not an account") };

@@ -71,7 +71,7 @@ impl MentionWatch {
     /// Waits until a message mentions the member; several mentions since the last call count as one.
     pub async fn mentioned(&mut self) {
         if self.mentions.changed().await.is_err() {
-            future::pending().await
+            future::pending::<()>().await;
         }
     }
 }

@@ -45,7 +45,7 @@ statements! {
     LIST = same(concat!("SELECT ", columns!(), " FROM accounts a WHERE a.username > ? AND a.username >= ? \
         AND a.username < ? AND a.deleted_at IS NULL ORDER BY a.username LIMIT ?"));
     PICTURED = same("SELECT 1 FROM accounts WHERE picture = ?");
-    /// The number is a literal, because the index of SQLite has admins only.
+    /// The number is a literal, because the index of `SQLite` has admins only.
     ANY_ADMIN = same("SELECT 1 FROM accounts WHERE role = 2 LIMIT 1");
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    outline::{Reader, text},
+    outline::{Reader, schema_of, text},
     schemas::{is_required, non_null, properties},
 };
 
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
     /// Returns an example of a body of JSON, of a line of JSON, or of an event.
     pub(super) fn example_response(&self, response: &'a Value) -> Option<String> {
         let (kind, media) = response["content"].as_object()?.iter().next()?;
-        let schema = self.schema_of(response)?;
+        let schema = schema_of(response)?;
         let example = media.get("example").cloned().unwrap_or_else(|| self.example(schema));
         Some(match kind.as_str() {
             "application/json" => self.printed(&example, schema),

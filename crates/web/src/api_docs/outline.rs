@@ -153,7 +153,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn operation(&self, path: &str, method: &str, base_url: &str) -> Operation {
-        let body = self.schema_of(&self.operation["requestBody"]);
+        let body = schema_of(&self.operation["requestBody"]);
         let about = text(&self.operation["description"]);
         Operation {
             id: text(&self.operation["operationId"]),
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
         let media = answer["content"].as_object().and_then(|content| content.iter().next());
         // All failures have one of two formats, which the introduction describes.
         let media = media.filter(|_| status < "400");
-        let schema = self.schema_of(answer).filter(|_| status < "400");
+        let schema = schema_of(answer).filter(|_| status < "400");
         let said =
             schema.map_or(&Value::Null, |schema| &self.schemas.resolve(schema)["description"]);
         let about = [
@@ -260,12 +260,12 @@ impl<'a> Reader<'a> {
             fields: fields.unwrap_or_default(),
         }
     }
+}
 
-    /// Returns the schema of a body, or of each of its lines, for any media type.
-    pub(super) fn schema_of(&self, body: &'a Value) -> Option<&'a Value> {
-        let media = body["content"].as_object()?.values().next()?;
-        media.get(LINE_SCHEMA).or_else(|| media.get("schema"))
-    }
+/// Returns the schema of a body, or of each of its lines, for any media type.
+pub(super) fn schema_of(body: &Value) -> Option<&Value> {
+    let media = body["content"].as_object()?.values().next()?;
+    media.get(LINE_SCHEMA).or_else(|| media.get("schema"))
 }
 
 /// Splits text at backticks; the flag marks code.

@@ -126,8 +126,8 @@ mod tests {
         [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], &size, &[8, 6, 0, 0, 0]].concat()
     }
 
-    fn webp(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
-        [&b"RIFF\x20\0\0\0WEBP"[..], kind, &[10, 0, 0, 0], body].concat()
+    fn webp(kind: [u8; 4], body: &[u8]) -> Vec<u8> {
+        [&b"RIFF\x20\0\0\0WEBP"[..], &kind, &[10, 0, 0, 0], body].concat()
     }
 
     fn kind(bytes: &[u8]) -> Option<&'static str> {
@@ -139,13 +139,13 @@ mod tests {
         assert_eq!(kind(&png(1024, 1)), Some("image/png"));
         assert_eq!(kind(&png(1025, 1)), None);
         assert_eq!(kind(&png(0, 1)), None);
-        let lossy = |high| webp(b"VP8 ", &[0, 0, 0, 0x9d, 1, 0x2a, 0, 4, 8, high]);
+        let lossy = |high| webp(*b"VP8 ", &[0, 0, 0, 0x9d, 1, 0x2a, 0, 4, 8, high]);
         assert_eq!((kind(&lossy(0)), kind(&lossy(5))), (Some("image/webp"), None));
-        assert_eq!(kind(&webp(b"VP8L", &[0x2f, 0xff, 0xc0, 0x3f, 0])), Some("image/webp"));
-        assert_eq!(kind(&webp(b"VP8L", &[0x2f, 0xff, 0xff, 0xff, 0])), None);
-        assert_eq!(kind(&webp(b"VP8X", &[0, 0, 0, 0, 255, 3, 0, 0, 0, 0])), Some("image/webp"));
-        assert_eq!(kind(&webp(b"VP8X", &[0, 0, 0, 0, 0, 4, 0, 0, 0, 0])), None);
-        assert_eq!(kind(&webp(b"VP8Y", &[0; 10])), None);
+        assert_eq!(kind(&webp(*b"VP8L", &[0x2f, 0xff, 0xc0, 0x3f, 0])), Some("image/webp"));
+        assert_eq!(kind(&webp(*b"VP8L", &[0x2f, 0xff, 0xff, 0xff, 0])), None);
+        assert_eq!(kind(&webp(*b"VP8X", &[0, 0, 0, 0, 255, 3, 0, 0, 0, 0])), Some("image/webp"));
+        assert_eq!(kind(&webp(*b"VP8X", &[0, 0, 0, 0, 0, 4, 0, 0, 0, 0])), None);
+        assert_eq!(kind(&webp(*b"VP8Y", &[0; 10])), None);
         let svg = b"<?xml version='1.0'?>\n<!-- a -->\n<svg xmlns='http://www.w3.org/2000/svg'/>";
         assert_eq!(kind(svg), Some("image/svg+xml"));
         for text in [

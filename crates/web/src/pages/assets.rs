@@ -51,7 +51,7 @@ fn load(name: &str, assets: &mut HashMap<String, Asset>) {
         return;
     }
     let Some(file) = Files::get(name) else { return };
-    let is_script = name.ends_with(".js");
+    let is_script = kind(name).starts_with("text/javascript");
     let data = if is_script { with_versions(&file.data, assets) } else { file.data.into_owned() };
     let version = version(&data);
     let packed = kind(name).starts_with("text/").then(|| packed(&data)).flatten();

@@ -47,9 +47,9 @@ impl AllResortsPage<'_> {
         self.shown.is_none_or(|shown| shown.whole.is_newest())
     }
 
-    /// Whether the page shows this season.
-    fn shows(&self, season: &Season) -> bool {
-        self.shown.is_some_and(|shown| shown.whole.season == *season)
+    /// Returns the season that the page shows.
+    fn season(&self) -> Option<Season> {
+        self.shown.map(|shown| shown.whole.season)
     }
 
     fn lift_name(&self, resort: impl Borrow<ResortId>, tally: &LiftTally) -> String {

@@ -49,9 +49,9 @@ pub(super) struct ShownDay {
 }
 
 impl ResortPage<'_> {
-    /// Whether the page shows this season.
-    fn shows(&self, season: &Season) -> bool {
-        self.shown.is_some_and(|shown| shown.season == *season)
+    /// Returns the season that the page shows.
+    fn season(&self) -> Option<Season> {
+        self.shown.map(|shown| shown.season)
     }
 
     /// The path of the page of the resort's last day.

@@ -55,7 +55,7 @@ fn leaders(count: u32) -> Vec<LeaderRow> {
         account: AccountId(1),
         username: "ada".to_owned(),
         nickname: HOSTILE_INPUT.to_owned(),
-        picture: (skier % 4 == 0).then(|| PictureId::stored([7; 32])),
+        picture: (skier.is_multiple_of(4)).then(|| PictureId::stored([7; 32])),
         since: "2026-01-31T12:00:00Z".parse().unwrap(),
     };
     let row = |skier: u32| LeaderRow {

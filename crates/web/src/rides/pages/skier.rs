@@ -42,9 +42,9 @@ pub(super) struct SkierPage<'a> {
 }
 
 impl SkierPage<'_> {
-    /// Whether the page shows this season.
-    fn shows(&self, season: &Season) -> bool {
-        self.shown.is_some_and(|shown| shown.season == *season)
+    /// Returns the season that the page shows.
+    fn season(&self) -> Option<Season> {
+        self.shown.map(|shown| shown.season)
     }
 }
 
