@@ -132,8 +132,8 @@ fn a_notice_and_a_new_manage_key_are_shown_to_their_creator_for_a_short_time() {
     };
     let first = page(&[&manage, &created]);
     assert_eq!(shows(&first), [true, true, false]);
-    let [shown]: [String; 1] = cookies_of(&first).try_into().unwrap();
-    let again = page(&[&manage, &shown]);
+    let [seen]: [String; 1] = cookies_of(&first).try_into().unwrap();
+    let again = page(&[&manage, &seen]);
     assert_eq!(
         (shows(&again), cookies_of(&again).len()),
         ([false, true, false], 0),

@@ -22,9 +22,9 @@ fn a_site_has_its_own_name_logo_and_colour() {
     assert!(!page.contains("Lodge") && !page.contains("og:image"), "{page}");
     let logo = between(&page, "<img src=\"", "\"").unwrap();
     assert!(page.contains(&format!("<link rel=\"icon\" href=\"{logo}\" type=\"image/svg+xml\">")));
-    let served = server.get(logo).expect(200);
-    let header = |name| served.header(name).unwrap();
-    assert_eq!((served.text().as_str(), header("content-type")), (SVG, "image/svg+xml"));
+    let file = server.get(logo).expect(200);
+    let header = |name| file.header(name).unwrap();
+    assert_eq!((file.text().as_str(), header("content-type")), (SVG, "image/svg+xml"));
     assert!(header("cache-control").contains("immutable"));
     assert_eq!(header("x-content-type-options"), "nosniff");
     let policy = header("content-security-policy");
