@@ -148,7 +148,7 @@ fn a_notice_and_a_new_manage_key_are_shown_to_their_creator_for_a_short_time() {
         saved.leads_to(303, "/links/gg");
         <[String; 2]>::try_from(cookies_of(&saved)).unwrap()
     };
-    let both = format!("{}; {}", pair(&manage), pair(&shown));
+    let both = format!("{}; {}", pair(&manage), pair(&seen));
     let [manage, saved] = save(&both, "target=example.com&version=1");
     assert_eq!(shows(&page(&[&manage, &saved])), [false, true, true], "the key is still new");
     let [manage, saved] = save(pair(&manage), "target=example.net&version=2");
