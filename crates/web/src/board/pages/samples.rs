@@ -36,7 +36,7 @@ use crate::{
 const LONGEST_BYTES_MAX: usize = 200_000;
 
 /// The size limit of a page of ordinary messages, with style and scripts before compression.
-const ORDINARY_BYTES_MAX: usize = 105_000;
+const ORDINARY_BYTES_MAX: usize = 125_000;
 
 fn picture() -> PictureId {
     "0123456789abcdef".repeat(4).parse().unwrap()
@@ -154,7 +154,7 @@ fn a_channel() {
     let people: Vec<_> = (0..=PEOPLE_SHOWN).map(|_| bot.clone()).collect();
     let (answered, refused) = (full(by(), HOSTILE_INPUT, 1), wrong("body"));
     with_channel(60, |least| {
-        let page = |page: &ChannelPage<'_>| rendered(page, 450_000);
+        let page = |page: &ChannelPage<'_>| rendered(page, 475_000);
         let html = page(&ChannelPage {
             messages: &items(least, &messages),
             people: &people,

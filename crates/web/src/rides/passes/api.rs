@@ -90,7 +90,7 @@ pub(super) async fn list(State(app): State<RidesApp>, asked: RequestContext) -> 
     passes_of(&app, &account(&app, &asked).await?).await
 }
 
-/// Show your nickname and picture on leaderboards, or only the numbers of your passes.
+/// Show or hide your nickname and picture on leaderboards.
 ///
 /// Off by default. Without it, the nickname and the picture are removed at once.
 #[utoipa::path(patch, path = "/api/me/passes", operation_id = "edit_passes", tag = "passes", request_body = EditPasses,
