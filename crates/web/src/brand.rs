@@ -110,12 +110,6 @@ impl Brand {
     pub(crate) fn icon(&self) -> Option<&BrandFile> {
         self.icon.as_ref()
     }
-
-    /// Returns URL and type of the icon.
-    pub(crate) fn icon_link(&self) -> (String, &'static str) {
-        let own = || (crate::pages::asset_url("icon.svg").to_owned(), "image/svg+xml");
-        self.icon.as_ref().map_or_else(own, |icon| (icon.url(), icon.kind))
-    }
 }
 
 /// The brand of the site that this process serves.
@@ -153,8 +147,8 @@ mod tests {
         assert!(text.contains("#b00020") && !text.contains(ICON_GROUND), "{text}");
         assert!(colored.preview.is_none() && colored.logo.is_none());
         let drawn = brand(Some(b"<svg xmlns='http://www.w3.org/2000/svg'/>"));
-        assert_eq!(drawn.icon_link().1, "image/svg+xml");
-        assert!(drawn.icon_link().0.starts_with("/assets/logo.svg?v="), "{:?}", drawn.icon_link());
+        let icon = drawn.icon().unwrap();
+        assert!(icon.kind == "image/svg+xml" && icon.url().starts_with("/assets/logo.svg?v="));
         assert_eq!(drawn.preview, None, "other sites do not show SVG files");
         assert!(drawn.file("logo.svg").is_some() && drawn.file("lodge.css").is_none());
         assert!(drawn.file("brand.css").is_some());
