@@ -3,6 +3,7 @@
 pub(crate) mod keys;
 pub(crate) mod overview;
 pub(crate) mod secret;
+pub(crate) mod sections;
 pub(crate) mod setup;
 
 use std::sync::Arc;

@@ -19,8 +19,13 @@ const ICON: &str = include_str!("../assets/icon.svg");
 /// The ground of [`ICON`].
 const ICON_GROUND: &str = "#0f5b47";
 
-/// The size of a logo in the header.
-const LOGO_STYLE: &str = ".brand img{height:1.75rem;max-width:8rem;object-fit:contain}\n";
+/// The name of a site that has none of its own.
+const LODGE: &str = "Lodge";
+
+/// How a name and a logo fit into the header: a long name is cut off.
+const FITTED: &str = ".brand img{height:1.75rem;max-width:8rem;object-fit:contain}\
+    .top .brand{flex:0 1 auto}.brand :is(img,svg){flex:none}\
+    .brand span{overflow:hidden;text-overflow:ellipsis}\n";
 
 /// The name, logo and colour of a site, as configured.
 #[derive(Debug, Clone)]
@@ -41,7 +46,7 @@ pub(crate) struct Brand {
     pub(crate) logo: Option<BrandFile>,
     /// The icon, if it is not Lodge's: the logo, or Lodge's icon in the colour of the site.
     icon: Option<BrandFile>,
-    /// The style sheet of colour and logo, if they are not Lodge's.
+    /// The style sheet of the brand, if it is not Lodge's.
     pub(crate) style: Option<BrandFile>,
     /// The public URL of a picture for previews on other sites.
     pub(crate) preview: Option<String>,
@@ -80,8 +85,8 @@ impl Brand {
         let BrandSettings { name, logo, color } = settings;
         let logo = logo.map(|logo| BrandFile::new(logo.file_name(), logo.kind(), logo.bytes()));
         let mut style = color.map_or_else(String::new, Color::style);
-        if logo.is_some() {
-            style.push_str(LOGO_STYLE);
+        if logo.is_some() || name != LODGE {
+            style.push_str(FITTED);
         }
         let style = Some(style).filter(|style| !style.is_empty());
         let style = style.map(|css| BrandFile::new("brand.css", "text/css; charset=utf-8", css));
@@ -105,12 +110,6 @@ impl Brand {
     pub(crate) fn icon(&self) -> Option<&BrandFile> {
         self.icon.as_ref()
     }
-
-    /// Returns URL and type of the icon.
-    pub(crate) fn icon_link(&self) -> (String, &'static str) {
-        let own = || (crate::pages::asset_url("icon.svg").to_owned(), "image/svg+xml");
-        self.icon.as_ref().map_or_else(own, |icon| (icon.url(), icon.kind))
-    }
 }
 
 /// The brand of the site that this process serves.
@@ -124,7 +123,7 @@ pub(crate) fn set(brand: Brand) {
 /// Returns the brand; Lodge's own, if none was set.
 pub(crate) fn current() -> &'static Brand {
     BRAND.get_or_init(|| {
-        let lodge = BrandSettings { name: "Lodge".to_owned(), logo: None, color: None };
+        let lodge = BrandSettings { name: LODGE.to_owned(), logo: None, color: None };
         Brand::new(lodge, None)
     })
 }
@@ -148,10 +147,12 @@ mod tests {
         assert!(text.contains("#b00020") && !text.contains(ICON_GROUND), "{text}");
         assert!(colored.preview.is_none() && colored.logo.is_none());
         let drawn = brand(Some(b"<svg xmlns='http://www.w3.org/2000/svg'/>"));
-        assert_eq!(drawn.icon_link().1, "image/svg+xml");
-        assert!(drawn.icon_link().0.starts_with("/assets/logo.svg?v="), "{:?}", drawn.icon_link());
+        let icon = drawn.icon().unwrap();
+        assert!(icon.kind == "image/svg+xml" && icon.url().starts_with("/assets/logo.svg?v="));
         assert_eq!(drawn.preview, None, "other sites do not show SVG files");
         assert!(drawn.file("logo.svg").is_some() && drawn.file("lodge.css").is_none());
         assert!(drawn.file("brand.css").is_some());
+        let lodge = BrandSettings { name: LODGE.to_owned(), logo: None, color: None };
+        assert!(Brand::new(lodge, None).style.is_none(), "Lodge's own pages load nothing more");
     }
 }

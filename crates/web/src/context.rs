@@ -1,19 +1,22 @@
 //! The state that the handlers of all apps share.
 
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{
+    ops::Deref,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use axum::extract::FromRef;
 use lodge_domain::{
-    Clock, Random, accounts::AccountsClient, keys::Keys, secret::InstallationSecret,
+    Clock, Random,
+    accounts::AccountsClient,
+    keys::Keys,
+    secret::{InstallationSecret, SecretText},
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    admin::{overview::Section, setup::Setup},
-    edge::limits::AddressLimit,
-    pages::Navigation,
-};
+use crate::{admin::sections::Section, edge::limits::AddressLimit, pages::Navigation};
 
 /// The shared part of the state: authentication, clock, randomness and common limits. The services and limits of one
 /// app are in the state of that app.
@@ -34,8 +37,10 @@ pub(crate) struct SiteContext {
     pub(crate) navigation: Navigation,
     /// What staff can manage of the enabled apps.
     pub(crate) admin: Vec<Section>,
-    /// The set-up of the first admin.
-    pub(crate) setup: Setup,
+    /// The code with which the first admin is made; `None` if another process keeps the accounts.
+    pub(crate) setup_code: Option<SecretText>,
+    /// Whether an admin was seen.
+    pub(crate) has_admin: AtomicBool,
     /// Limits the passwords and keys that one address may try; `None` is no limit.
     pub(crate) credential_limit: Option<AddressLimit>,
     /// The memory budget for request bodies in transfer, in KiB.

@@ -1,6 +1,6 @@
 //! Composes the site from its apps: each has its own state and the shared context.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use http::Method;
 use lodge_domain::{
@@ -18,7 +18,7 @@ use utoipa::openapi::OpenApi;
 
 use crate::{
     accounts::{self, AccountsApp},
-    admin::{overview, setup::Setup},
+    admin::overview,
     api_docs::{self, ApiDocs},
     board::{self, BoardApp, HooksApp},
     context::SiteContext,
@@ -99,7 +99,8 @@ impl Site {
             request_timeout: settings.request_timeout,
             navigation,
             admin: admin.into_iter().flatten().collect(),
-            setup: Setup::new(self.setup_code),
+            setup_code: self.setup_code,
+            has_admin: AtomicBool::new(false),
             credential_limit: AddressLimit::per_minute(settings.attempts_per_minute),
             body_budget: Semaphore::new(BODIES_KIB_MAX),
             shutdown: CancellationToken::new(),

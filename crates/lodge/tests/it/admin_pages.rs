@@ -93,7 +93,8 @@ fn an_admin_adds_and_removes_webhooks() {
     send("channel=lobby&url=http%3A%2F%2Flocalhost%2F").expect(400).says("id=\"url-error\"");
     send("channel=nowhere&url=https%3A%2F%2Fexample.org").expect(404).says("id=\"channel-error\"");
     send("remove=1").leads_to(303, "/admin/webhooks?removed");
-    assert_eq!((send("remove=1").status, &*lodge.admin(&["hook", "list"])), (404, ""));
+    assert_eq!(send("remove=1").status, 404);
+    assert!(!lodge.admin(&["hook", "list"]).contains("example.org"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub(crate) use self::{app::AccountsApp, pages::start, picture::may_come as may_b
 use lodge_domain::accounts::Role;
 
 use crate::{
-    admin::overview::{Entry, Section},
+    admin::sections::{Entry, Section},
     pages::Menu,
     routes::Routes,
 };

@@ -164,7 +164,7 @@ pub(crate) async fn change(site: &SiteContext, keys: impl KeyService, form: KeyF
     };
     match done {
         Ok(secret) => {
-            let named = format!("{token} {}", form.name.trim());
+            let named = format!("{token} “{}”", form.name.trim());
             let back = (*path, *title);
             SecretPage { title: &named, usage, secret: &secret, back }.shown(site)
         }

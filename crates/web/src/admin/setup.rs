@@ -1,9 +1,6 @@
 //! What the site knows of the set-up of the first admin.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use lodge_domain::{Result, secret::SecretText};
 use tokio::time::timeout;
@@ -13,30 +10,15 @@ use crate::{context::SiteContext, request::RequestContext};
 /// The timeout for asking whether there is an admin, on pages that work without the answer.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The state of the set-up.
-pub(crate) struct Setup {
-    /// The setup code; `None` if another process keeps the accounts.
-    code: Option<SecretText>,
-    /// Whether an admin was seen.
-    is_done: AtomicBool,
-}
-
-impl Setup {
-    /// Creates the state of a server that may need an admin.
-    pub(crate) fn new(code: Option<SecretText>) -> Self {
-        Self { code, is_done: AtomicBool::new(false) }
-    }
-}
-
 impl SiteContext {
     /// Whether no account is an admin. Once there was an admin, this process does not ask again.
     pub(crate) async fn needs_admin(&self) -> Result<bool> {
         let Some(accounts) = &self.accounts else { return Ok(false) };
-        if self.setup.is_done.load(Ordering::Relaxed) {
+        if self.has_admin.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let needs = accounts.needs_admin().await?;
-        self.setup.is_done.store(!needs, Ordering::Relaxed);
+        self.has_admin.store(!needs, Ordering::Relaxed);
         Ok(needs)
     }
 
@@ -49,6 +31,6 @@ impl SiteContext {
     /// Returns the setup code for a visitor who need not enter it: one on this machine, if this process keeps the
     /// accounts.
     pub(crate) fn known_setup_code(&self, asked: &RequestContext) -> Option<&SecretText> {
-        self.setup.code.as_ref().filter(|_| asked.is_local())
+        self.setup_code.as_ref().filter(|_| asked.is_local())
     }
 }

@@ -31,7 +31,7 @@ use self::app::BODY_BYTES_MAX;
 pub use self::hooks_api::hook_body;
 pub(crate) use self::{app::BoardApp, hooks_api::HooksApp, pages::start};
 use crate::{
-    admin::overview::{Entry, Section},
+    admin::sections::{Entry, Section},
     pages::Menu,
     routes::{Routes, may_fail},
 };

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 pub(crate) use self::{app::LinksApp, pages::admin};
 use crate::{
-    admin::overview::{Entry, Section},
+    admin::sections::{Entry, Section},
     pages::Menu,
     routes::Routes,
 };

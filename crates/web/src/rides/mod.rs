@@ -27,7 +27,7 @@ pub(crate) use self::{
     pages::{admin, face, start},
 };
 use crate::{
-    admin::overview::{Entry, Section},
+    admin::sections::{Entry, Section},
     pages::Menu,
     routes::Routes,
 };
