@@ -128,6 +128,6 @@ fn administration_works_with_and_without_a_server() {
     server.kill();
     // The killed server left its socket behind, which refuses connections.
     let listed = lodge.admin(&["key", "list"]);
-    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert_eq!(listed.lines().count(), 3, "a heading and two keys: {listed}");
     assert!(!listed.contains(&key) && !listed.contains(&other), "a key's token is printed once");
 }

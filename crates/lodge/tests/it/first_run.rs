@@ -110,6 +110,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/board/-/bans", "GET POST"),
     ("/board/-/channels", "GET POST"),
     ("/board/-/hidden", "GET"),
+    ("/board/-/names", "GET"),
     ("/board/-/pictures/{id}/{size}", "GET"),
     ("/board/-/reports", "GET POST"),
     ("/board/-/unread", "GET"),

@@ -159,7 +159,8 @@ fn new_signing_keys_of_a_provider_are_used_at_once() {
 
 /// Sets up two unavailable providers: one that refuses connections, one that never responds.
 fn lost(lodge: Lodge, silent: &TcpListener) -> Lodge {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // A port that is given to no other test, as those are above 1023.
+    let closed = "127.0.0.1:1";
     let silent = silent.local_addr().unwrap();
     with_providers(lodge, |_| {
         json!([

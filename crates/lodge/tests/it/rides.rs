@@ -268,7 +268,7 @@ fn the_resorts_are_those_of_the_configuration() {
     "#;
     lodge.write("lodge.toml", toml);
     let server = lodge.start();
-    let expected = json!({ "resorts": [
+    let expected = json!({ "vertical_unit": "m", "resorts": [
         { "resortID": 3, "name": "Home", "lifts": [{ "liftID": 5, "name": "Front Side", "vertical": 520 }] },
         { "resortID": 12, "name": "Away", "lifts": [{ "liftID": 1, "vertical": 10 }, { "liftID": 2, "vertical": 20 }] },
     ] });

@@ -61,7 +61,7 @@ const PART_BYTES: usize = 16 * 1024;
 /// Record many rides.
 ///
 /// The body has one line of JSON for each event: a ride, or in `void` the id of a wrong ride. Only the gate that
-/// sent a ride can void it, with its key. Numbers may be quoted. To send a file with curl, use
+/// sent a ride can void it, with its key. `seasonID` may be a number. To send a file with curl, use
 /// `--data-binary @rides.ndjson`: `-d` removes line breaks. Each line has its own answer, in order: 201 stored, 200
 /// already stored, 400 invalid, 403 the gate key is for another resort, or a void without a gate key, 404 the gate
 /// has no such ride to void, 409 already void, 503 not stored. Valid lines are stored beside invalid ones. With ids,

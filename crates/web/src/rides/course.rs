@@ -18,7 +18,7 @@ use super::{
         Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
         VerticalAnswer, VerticalJson,
     },
-    number::{self, Number},
+    number::{self, Number, SeasonNumber},
     query::VerticalFilter,
 };
 use crate::{
@@ -48,7 +48,7 @@ struct Body {
 #[serde(deny_unknown_fields)]
 struct NewSeason {
     #[serde(default, deserialize_with = "not_null")]
-    year: Option<Number>,
+    year: Option<SeasonNumber>,
 }
 
 /// Record a ride.

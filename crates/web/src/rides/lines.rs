@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{
     app::{KEY_HEADER, event_id},
-    number::{Number, Text},
+    number::{Number, SeasonNumber, Text},
 };
 use crate::{
     error::Problem,
@@ -50,7 +50,7 @@ struct EventJson<'a> {
     #[serde(rename = "resortID", default, deserialize_with = "not_null")]
     resort: Option<Number>,
     #[serde(rename = "seasonID", default, deserialize_with = "not_null")]
-    season: Option<Number>,
+    season: Option<SeasonNumber>,
     #[serde(rename = "dayID", default, deserialize_with = "not_null")]
     day: Option<Number>,
     #[serde(rename = "skierID", default, deserialize_with = "not_null")]
@@ -86,8 +86,8 @@ impl EventJson<'_> {
     }
 
     fn is_ride_too(&self) -> bool {
-        let numbers = [self.resort, self.season, self.day, self.skier, self.time, self.lift];
-        numbers.iter().any(Option::is_some)
+        let numbers = [self.resort, self.day, self.skier, self.time, self.lift];
+        self.season.is_some() || numbers.iter().any(Option::is_some)
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
             (with(",\"liftID\":5", ""), ["liftID", "is missing"]),
             (with("\"2025\"", "null"), ["seasonID", "from 1 to 9999"]),
             (with("\"2025\"", "\"+2025\""), ["seasonID", "from 1 to 9999"]),
-            (with("\"dayID\":2", "\"dayID\":\"2 \""), ["dayID", "from 1 to 366"]),
+            (with("\"dayID\":2", "\"dayID\":\"2\""), ["dayID", "from 1 to 366"]),
             (with("\"dayID\":2", "\"dayID\":null"), ["dayID", "from 1 to 366"]),
             (with("\"skierID\":3", "\"skierID\":3.0"), ["skierID", "from 1 to 100000"]),
             (with("\"skierID\":3", "\"skierID\":-3"), ["skierID", "from 1 to 100000"]),
@@ -234,11 +234,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_have_quotation_marks() {
+    fn a_season_may_be_a_number() {
         let plain = RIDE.replace("\"2025\"", "2025");
-        let quoted = r#"{"resortID":"1","seasonID":"2025","dayID":"2","skierID":"3","time":"4","liftID":"5"}"#;
-        let batch = read(&format!("{RIDE}\n{plain}\n{quoted}"));
-        assert_eq!((batch.refused(), batch.events.len()), (0, 3));
+        let batch = read(&format!("{RIDE}\n{plain}"));
+        assert_eq!((batch.refused(), batch.events.len()), (0, 2));
         assert!(batch.events.iter().all(|event| event.what == batch.events[0].what));
     }
 

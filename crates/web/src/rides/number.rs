@@ -21,12 +21,22 @@ pub(super) fn in_path<const N: usize>(path: &str) -> [u64; N] {
     std::array::from_fn(|_| segments.next().map_or(INVALID, digits))
 }
 
-/// A whole number in JSON, also in quotation marks, as seasons are written; any other value is read as
-/// [`INVALID`].
+/// A whole number in JSON; any other value is read as [`INVALID`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number(pub(super) u64);
 
 impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(|raw| Self(digits(raw.get())))
+    }
+}
+
+/// The number of a season in JSON: a string, as the course's API has it, or a whole number; any other value is read
+/// as [`INVALID`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SeasonNumber(pub(super) u64);
+
+impl<'de> Deserialize<'de> for SeasonNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
         let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
@@ -62,30 +72,40 @@ mod tests {
         assert_eq!(in_path("/resorts/x/seasons"), [INVALID]);
     }
 
+    /// Returns a number read from JSON; `None` if it is no number at all, or invalid.
+    fn read<'a, T: Deserialize<'a>>(json: &'a str, number: impl Fn(T) -> u64) -> Option<u64> {
+        serde_json::from_str(json).ok().map(number).filter(|number| *number != INVALID)
+    }
+
     #[test]
-    fn in_json_only_a_whole_number_is_a_number_with_or_without_quotation_marks() {
+    fn in_json_only_a_whole_number_is_a_number() {
         for json in [
             "1.0",
             "1e3",
             "-1",
             "-0",
-            "\"-1\"",
-            "\" 1\"",
-            "\"\"",
-            "\"\\u0031\"",
+            "\"1\"",
             "true",
             "[1]",
             "{\"a\":[{}]}",
             "1e999",
             "null",
+            "18446744073709551616",
         ] {
-            let read = serde_json::from_str::<Number>(json).map(|number| number.0);
-            assert!(read.is_err() || read.is_ok_and(|number| number == INVALID), "{json}");
+            assert_eq!(read(json, |number: Number| number.0), None, "{json}");
         }
-        let huge = serde_json::from_str::<Number>("18446744073709551616").unwrap();
-        assert_eq!(huge.0, INVALID);
-        for json in ["40", "\"40\""] {
-            assert_eq!(serde_json::from_str::<Number>(json).unwrap().0, 40, "{json}");
+        assert_eq!(read("40", |number: Number| number.0), Some(40));
+    }
+
+    #[test]
+    fn in_json_a_season_is_a_whole_number_or_a_string_of_one() {
+        for json in
+            ["2025.0", "-1", "\"-1\"", "\" 1\"", "\"\"", "\"\\u0031\"", "true", "[1]", "null"]
+        {
+            assert_eq!(read(json, |season: SeasonNumber| season.0), None, "{json}");
+        }
+        for json in ["2025", "\"2025\""] {
+            assert_eq!(read(json, |season: SeasonNumber| season.0), Some(2025), "{json}");
         }
     }
 }
