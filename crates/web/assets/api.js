@@ -1,7 +1,7 @@
 // The API documentation: a filter, copy buttons, and operations that open by their address.
 
 const operations = [...document.querySelectorAll(".op")];
-const sections = document.querySelectorAll("main section");
+const sections = document.querySelectorAll("main section, main .group");
 const links = document.querySelectorAll("#contents a");
 const filter = document.getElementById("filter");
 const shown = document.getElementById("shown");
@@ -18,7 +18,7 @@ function apply() {
     section.hidden = words.length > 0 && !section.querySelector(".op:not([hidden])");
   }
   for (const link of links) {
-    link.hidden = document.getElementById(link.hash.slice(1)).closest("section").hidden;
+    link.hidden = document.getElementById(link.hash.slice(1)).closest(".group, section").hidden;
   }
   const count = visible().length;
   shown.textContent = words.length ? `${count} of ${operations.length} operations` : `${operations.length} operations`;

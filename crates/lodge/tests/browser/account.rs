@@ -48,7 +48,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     let other = scene.another_browser().await;
     other.sign_in("ada", PASSWORD).await;
     other.wait_for_text("Created by Ada Løvelace ✨").await;
-    other.press_and_wait("127.0.0.1", "Your short link").await;
+    other.press_and_wait("Edit", "Your short link").await;
 
     // A new password ends the session of the other browser.
     scene.open("/account").await;

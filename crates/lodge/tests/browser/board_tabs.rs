@@ -76,17 +76,18 @@ async fn a_tab_opened_or_left_alone_during_writes_misses_no_message(engine: Engi
         });
         last.unwrap_or(LAST - 1)
     });
-    browser.press_and_wait("Board", "bob").await;
+    browser.press_and_wait("Board", "#lobby").await;
+    browser.wait_for_script(HAS_MESSAGES, "true").await;
     let first = browser.new_tab().await;
     scene.open("/board").await;
-    browser.wait_for_text("bob").await;
+    browser.wait_for_script(HAS_MESSAGES, "true").await;
     let second = browser.new_tab().await;
     scene.open("/board").await;
-    browser.wait_for_text("bob").await;
+    browser.wait_for_script(HAS_MESSAGES, "true").await;
     // The first tab held the stream for all tabs.
     let third = browser.switch_to(first).await;
     browser.close_for(second).await;
-    browser.wait_for_text("bob").await;
+    browser.wait_for_script(HAS_MESSAGES, "true").await;
     stop.store(true, Ordering::Release);
     let last = writes.await.unwrap();
     browser.wait_for_script(GAPS, &format!("none until {last}")).await;
@@ -95,6 +96,9 @@ async fn a_tab_opened_or_left_alone_during_writes_misses_no_message(engine: Engi
     assert_eq!(stored(&scene.lodge), last + 1);
     scene.end().await;
 }
+
+/// Returns whether messages are shown.
+const HAS_MESSAGES: &str = "return String(document.querySelector('#messages .said') !== null)";
 
 /// Returns the messages that are missing, duplicated or misplaced between the first and the last shown message.
 const GAPS: &str = "

@@ -66,8 +66,8 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     browser.one(".rows li:only-child").await;
     assert_eq!(shorts(browser).await, names([9]), "a search finds tags");
     browser.fill("search", "nothing").await;
-    browser.press_and_wait("Search", "No links match.").await;
-    browser.press("Show all links").await;
+    browser.press_and_wait("Search", "No links match the filter.").await;
+    browser.press("Clear the filter").await;
     browser.one(".rows li:nth-child(20)").await;
 
     let short_url = format!("{}/link-45", scene.origin);
