@@ -117,7 +117,7 @@ impl Board {
         Some(self.notifier.watch_mentions(Username::parse(&member.username).ok()?))
     }
 
-    /// Returns the first [`NAMES_MAX`] members whose name begins with a typed text; none for an empty text.
+    /// Returns the first `NAMES_MAX` members whose name begins with a typed text; none for an empty text.
     pub async fn members_with_prefix(&self, typed: &str) -> Result<Vec<Profile>> {
         let prefix = Username::prefix(typed);
         if prefix.is_empty() || prefix.chars().count() > PREFIX_CHARS_MAX {
