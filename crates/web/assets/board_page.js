@@ -28,8 +28,8 @@ export const fromHtml = (html) => {
   return template.content.firstElementChild;
 };
 export const isPlainClick = (event) => !event.ctrlKey && !event.metaKey && !event.shiftKey;
-// Enter sends where there is a keyboard; a phone has no Shift+Enter.
-export const entersToSend = matchMedia("(pointer: fine)").matches;
+// Enter sends except on a phone, which has no Shift+Enter.
+export const entersToSend = !matchMedia("(pointer: coarse)").matches;
 export const isSendKey = (event) =>
   entersToSend && event.key === "Enter" && !event.shiftKey && !event.isComposing;
 
