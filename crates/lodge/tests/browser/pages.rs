@@ -27,11 +27,12 @@ const DOCS_BYTES_MAX: u64 = 190_000;
 const TABS_MAX: usize = 60;
 
 /// Starts of the GET routes that are no pages.
-const NO_PAGES: [&str; 14] = [
+const NO_PAGES: [&str; 15] = [
     "/-/pictures/",
     "/account/export",
     "/api/",
     "/assets/",
+    "/board/-/names",
     "/board/-/pictures/",
     "/board/-/unread",
     "/board/{channel}/live",
@@ -94,6 +95,23 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
 
 fn is_parameter(segment: &str) -> bool {
     segment.starts_with('{')
+}
+
+/// Makes labels unreadable, in the dark only.
+const DIM_LABELS: &str = "
+    const [sheet] = document.styleSheets;
+    sheet.insertRule('@media (prefers-color-scheme: dark) { label { color: #333 } }', sheet.cssRules.length);
+";
+
+#[tokio::test]
+async fn a_page_that_is_unreadable_in_the_dark_is_found() {
+    let scene = Scene::begin(Scripts::On).await;
+    scene.open("/login").await;
+    scene.browser.run_script(DIM_LABELS).await;
+    let found = axe::violations(&scene.browser).await;
+    let is_expected = |line: &String| line.starts_with("dark") && line.contains("color-contrast");
+    assert!(!found.is_empty() && found.iter().all(is_expected), "{found:#?}");
+    scene.end().await;
 }
 
 #[tokio::test]
