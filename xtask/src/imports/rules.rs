@@ -29,7 +29,7 @@ const NO_STORES: [&str; 2] = ["Clock", "Random"];
 const IMPORT_NONE: [&str; 3] = ["lodge-domain", "lodge-load", "lodge-testbed"];
 
 /// Packages that may import all others.
-const IMPORT_ALL: [&str; 2] = ["lodge", "xtask"];
+const IMPORT_ALL: [&str; 3] = ["lodge", "lodge-fuzz", "xtask"];
 
 /// What a package may import in addition to the domain.
 const ALSO: [(&str, &str); 2] = [("lodge-engines", "lodge-sql"), ("lodge-sqlite", "lodge-sql")];
