@@ -44,20 +44,18 @@ pub(super) struct RabbitConnection {
     publisher: Channel,
     inspector: Channel,
     queue: ShortString,
-    /// Whether this connection created the queue.
-    pub(super) made_queue: bool,
     is_lost: AtomicBool,
 }
 
 impl RabbitConnection {
-    /// Connects to one node.
-    pub(super) async fn open(options: &Options, node: &str) -> Result<Self> {
-        in_time(Self::try_open(options, node)).await
+    /// Connects to one node. Sets `is_new` as soon as the queue turns out not to exist.
+    pub(super) async fn open(options: &Options, node: &str, is_new: &AtomicBool) -> Result<Self> {
+        in_time(Self::try_open(options, node, is_new)).await
     }
 
-    async fn try_open(options: &Options, node: &str) -> Result<Self> {
+    async fn try_open(options: &Options, node: &str, is_new: &AtomicBool) -> Result<Self> {
         let connection = connect(options, node).await?;
-        let made_queue = declare(&connection, options).await.map_err(Error::unavailable)?;
+        declare(&connection, options, is_new).await.map_err(Error::unavailable)?;
         let channels = async {
             let publisher = connection.create_channel().await?;
             publisher.confirm_select(ConfirmSelectOptions::default()).await?;
@@ -66,7 +64,7 @@ impl RabbitConnection {
         let (publisher, looker) = channels.await.map_err(Error::unavailable)?;
         let (id, queue) = (Uuid::new_v4(), options.queue.as_str().into());
         let is_lost = AtomicBool::new(false);
-        Ok(Self { id, connection, publisher, inspector: looker, queue, made_queue, is_lost })
+        Ok(Self { id, connection, publisher, inspector: looker, queue, is_lost })
     }
 
     /// Whether the connection is usable.
@@ -165,16 +163,20 @@ async fn connect(options: &Options, node: &str) -> Result<Connection> {
     connected.map_err(Error::unavailable)
 }
 
-/// Declares the queues; returns whether this call created the main queue.
-async fn declare(connection: &Connection, options: &Options) -> lapin::Result<bool> {
+/// Declares the queues. Sets `is_new` before it creates the main queue: the answer may be lost.
+async fn declare(
+    connection: &Connection,
+    options: &Options,
+    is_new: &AtomicBool,
+) -> lapin::Result<()> {
     let name: ShortString = options.queue.as_str().into();
     let dead = format!("{}.dead", options.queue);
     // A failed passive declaration closes its channel.
     let channel = connection.create_channel().await?;
     let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
     match channel.queue_declare(name.clone(), passive, FieldTable::default()).await {
-        Ok(_) => return Ok(false),
-        Err(error) if is_not_found(&error) => {}
+        Ok(_) => return Ok(()),
+        Err(error) if is_not_found(&error) => is_new.store(true, Ordering::Release),
         Err(error) => return Err(error),
     }
     let channel = connection.create_channel().await?;
@@ -189,7 +191,7 @@ async fn declare(connection: &Connection, options: &Options) -> lapin::Result<bo
     quorum.insert("x-dead-letter-exchange".into(), AMQPValue::LongString("".into()));
     quorum.insert("x-dead-letter-routing-key".into(), AMQPValue::LongString(dead.into()));
     channel.queue_declare(name, durable, quorum).await?;
-    Ok(true)
+    Ok(())
 }
 
 fn is_not_found(error: &lapin::Error) -> bool {

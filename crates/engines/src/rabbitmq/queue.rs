@@ -1,6 +1,12 @@
 //! The queue, which survives the loss of its connections.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -36,6 +42,8 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct RabbitQueue {
     options: Options,
     link: RwLock<Option<Arc<RabbitConnection>>>,
+    /// Whether the queue did not exist when this process first looked for it, or later.
+    is_new: AtomicBool,
     window: Semaphore,
     receiving: Mutex<Option<QueueConsumer>>,
     /// Notified when the connection is lost.
@@ -57,6 +65,7 @@ impl RabbitQueue {
         Self {
             options,
             link: RwLock::default(),
+            is_new: AtomicBool::new(false),
             window: Semaphore::new(WINDOW),
             receiving: Mutex::default(),
             trouble: Notify::new(),
@@ -75,7 +84,7 @@ impl RabbitQueue {
     async fn connect(&self, turn: &mut usize) {
         for _ in 0..self.options.nodes.len() {
             let node = &self.options.nodes[*turn % self.options.nodes.len()];
-            match RabbitConnection::open(&self.options, node).await {
+            match RabbitConnection::open(&self.options, node, &self.is_new).await {
                 Ok(link) => {
                     tracing::info!(node, "RabbitMQ reached");
                     *self.link.write() = Some(Arc::new(link));
@@ -147,7 +156,8 @@ impl QueueConsumer {
 #[async_trait]
 impl LinkQueue for RabbitQueue {
     async fn is_new(&self) -> Result<bool> {
-        Ok(self.link()?.made_queue)
+        self.link()?;
+        Ok(self.is_new.load(Ordering::Acquire))
     }
 
     async fn publish(&self, link: &ShortLink) -> Result<()> {

@@ -81,7 +81,7 @@ impl InFlight {
 /// A durable first-in, first-out queue of links to store.
 #[async_trait]
 pub trait LinkQueue: Send + Sync {
-    /// Whether this process has just created the queue, so that it cannot contain earlier links.
+    /// Whether this process has found that the queue did not exist, so that it contains no link from before.
     async fn is_new(&self) -> Result<bool>;
 
     /// Adds a link. After `Ok` it survives the loss of any one server.

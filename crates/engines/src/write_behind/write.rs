@@ -51,24 +51,25 @@ fn sort_key(link: &Link) -> (Timestamp, &str) {
 }
 
 impl WriteBehind {
-    /// Keeps the queue connected, for as long as it is polled. If this process created the queue, marks
-    /// the pending writes complete.
+    /// Keeps the queue connected, for as long as it is polled. If the queue is new, marks the pending writes
+    /// complete.
     pub async fn run_background(&self) {
-        let complete_if_new = async {
-            loop {
-                match self.queue.is_new().await {
-                    Ok(true) if self.mark_complete().await.is_ok() => return,
-                    Ok(false) => return,
-                    _ => sleep(IS_NEW_RETRY_DELAY).await,
-                }
-            }
-        };
-        tokio::join!(self.queue.run_background(), complete_if_new);
+        tokio::join!(self.queue.run_background(), self.complete_if_new());
     }
 
-    async fn mark_complete(&self) -> Result<()> {
-        self.pending.lost_since().await?;
-        self.pending.mark_complete().await
+    /// Marks the pending writes complete, unless some were lost since the start or the queue may contain
+    /// earlier ones.
+    async fn complete_if_new(&self) {
+        while self.pending.lost_since().await.is_err() {
+            sleep(IS_NEW_RETRY_DELAY).await;
+        }
+        loop {
+            match self.queue.is_new().await {
+                Ok(true) if self.pending.mark_complete().await.is_ok() => return,
+                Ok(false) => return,
+                _ => sleep(IS_NEW_RETRY_DELAY).await,
+            }
+        }
     }
 
     /// Adds a link to the queue and the pending writes, possibly twice; returns a newer link if one was

@@ -202,6 +202,20 @@ async fn a_link_that_the_queue_does_not_confirm_is_stored_before_it_is_acknowled
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_whose_creation_was_not_confirmed_counts_as_new() {
+    let name = fresh_name();
+    let proxy = AnswerProxy::before(layout(&[Kind::Rabbitmq]).addresses(Kind::Rabbitmq)[0]).await;
+    let nodes = vec![proxy.address.to_string()];
+    let options = rabbitmq::Options { nodes, ..rabbit_options(&name) };
+    // Only the answer to the declaration has the name with its length before it.
+    let length = u8::try_from(options.queue.len()).unwrap();
+    proxy.lose_answer([&[length], options.queue.as_bytes()].concat());
+    let process = Process::with(&name, options).await;
+    assert!(proxy.has_lost_answer());
+    assert!(process.links.find(&link(&fresh("unknown")).short).await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_in_flight_when_its_worker_ended_is_stored_by_another() {
     let name = fresh_name();
     let (mut first, mut second) = (Process::start(&name).await, Process::start(&name).await);
