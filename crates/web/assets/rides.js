@@ -47,7 +47,7 @@ const say = () => {
   line.hidden = !minute;
 };
 
-// Replaces the charts and tables by those of the page as it is now. One that has the focus stays as it is.
+// Replaces the charts and tables by those of the page as it is now. One with the keyboard focus stays as it is.
 const freshen = async () => {
   freshening = undefined;
   freshened = Date.now();
@@ -57,7 +57,7 @@ const freshen = async () => {
   if (page.querySelector("[data-live]")?.dataset.live !== totals.dataset.live) return;
   for (const part of document.querySelectorAll("[data-fresh]")) {
     const fresh = page.getElementById(part.id);
-    if (!fresh || part.contains(document.activeElement)) continue;
+    if (!fresh || part.querySelector(":focus-visible")) continue;
     const open = [...part.querySelectorAll("details")].map((details) => details.open);
     part.replaceChildren(...fresh.childNodes);
     part.querySelectorAll("details").forEach((details, place) => (details.open = open[place] ?? false));
@@ -86,7 +86,7 @@ const show = (now) => {
   latest = now;
   fill();
   seen.push({ at: Date.now(), rides });
-  if (Date.now() - said >= LINE_PAUSE) say();
+  if (line.hidden || Date.now() - said >= LINE_PAUSE) say();
 };
 
 // Shows whether the page is connected.

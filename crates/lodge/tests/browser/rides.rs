@@ -68,6 +68,7 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     scene.server.ride([1, 2025, 3, 7], 501, 20);
     scene.server.ride([2, 2025, 3, 9], 501, 20);
     browser.wait_for_script(COUNTS, "3,2,300,1,same page").await;
+    assert!(browser.is_shown("[data-minute]").await, "the first rides are told at once");
     browser.wait_for_text("Rides in the last minute: 2").await;
     assert!(!browser.is_shown("[data-newer]").await);
     scene.server.ride([2, 2025, 4, 9], 1, 20);
@@ -79,6 +80,7 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     browser.run_script("window.stays = 'same page'").await;
     browser.wait_for_script(RESORT, "1,Skier 7,1 ride; most by Lift 20: 1.,same page").await;
     assert!(browser.is_shown("[data-connected]").await);
+    browser.press("Show as table").await;
     scene.server.ride([1, 2025, 4, 9], 1, 40);
     browser.wait_for_script(RESORT, "2,Skier 9,2 rides; most by Lift 20: 1.,same page").await;
     scene.server.ride([2, 2025, 5, 9], 1, 20);
