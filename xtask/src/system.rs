@@ -16,7 +16,7 @@ pub(crate) struct Tool {
 
 /// For `cargo xtask test`.
 pub(crate) const FOR_TESTS: &[Tool] = &[
-    Tool { programs: &["chromium"], package: "chromium" },
+    Tool { programs: &["chromium-headless-shell"], package: "chromium-headless-shell" },
     Tool { programs: &["chromedriver"], package: "chromium-driver" },
     Tool { programs: &["lynx"], package: "lynx" },
     Tool { programs: &["exiftool"], package: "libimage-exiftool-perl" },

@@ -2,6 +2,7 @@
 
 use std::{fs, sync::OnceLock};
 
+use lodge_testbed::is_nightly;
 use serde_json::Value;
 
 use crate::{
@@ -9,38 +10,42 @@ use crate::{
     installed::{installed, npm_ci},
 };
 
-/// Returns the violations of the page at the width of a phone and of a window, each in light and in dark. Leaves the
-/// browser at the width of a phone.
+/// Only these rules depend on the width and the colors.
+const OF_STYLES: &str =
+    "'color-contrast', 'target-size', 'scrollable-region-focusable', 'link-in-text-block'";
+
+/// The color schemes and widths in which a page is checked, with the rules to apply; without rules, all.
+const LOOKS: [(&str, u32, &str); 2] = [("light", 1280, ""), ("dark", 360, OF_STYLES)];
+
+/// The further ones at nightly depth.
+const MORE_LOOKS: [(&str, u32, &str); 2] = [("light", 360, OF_STYLES), ("dark", 1280, OF_STYLES)];
+
+/// Returns the violations of the page. Leaves the browser at the width of a phone, in light.
 pub(crate) async fn violations(browser: &Browser) -> Vec<String> {
     browser.run_script(source()).await;
+    let more = if is_nightly() { &MORE_LOOKS[..] } else { &[] };
     let mut found = Vec::new();
-    for (scheme, rules) in [("light", "all"), ("dark", "of styles")] {
+    for (scheme, width, rules) in LOOKS.iter().chain(more) {
         browser.set_color_scheme(scheme).await;
-        browser.set_window_size().await;
-        found.extend(run(browser, &format!("{scheme}, 1280"), rules).await);
-        browser.set_phone_size().await;
-        found.extend(run(browser, &format!("{scheme}, 360"), "of styles").await);
+        browser.set_size(*width, 760).await;
+        let lines = browser.run_script(&format!("const rules = [{rules}]; {RUN}")).await;
+        let lines = lines.as_array().unwrap_or_else(|| panic!("axe: {lines}"));
+        let lines = lines.iter().filter_map(Value::as_str);
+        found.extend(lines.map(|line| format!("{scheme}, {width}: {line}")));
     }
     browser.set_color_scheme("light").await;
+    browser.set_phone_size().await;
     found
 }
 
-async fn run(browser: &Browser, look: &str, rules: &str) -> Vec<String> {
-    let found = browser.run_script(&format!("const rules = '{rules}'; {RUN}")).await;
-    let lines = found.as_array().unwrap_or_else(|| panic!("axe: {found}"));
-    lines.iter().filter_map(Value::as_str).map(|line| format!("{look}: {line}")).collect()
-}
-
-/// Opens the first details, which are alike on a page with many, and returns a line per violation. Only the rules about
-/// styles depend on the width and the colors.
+/// Opens the first details, which are alike on a page with many, and returns a line per violation.
 const RUN: &str = "
     const closed = [...document.querySelectorAll('details:not([open])')].slice(0, 20);
     closed.forEach((part) => (part.open = true));
-    const styles = ['color-contrast', 'target-size', 'scrollable-region-focusable', 'link-in-text-block'];
     const options = {
         resultTypes: ['violations'],
         rules: { 'target-size': { enabled: true } },
-        ...(rules === 'all' ? {} : { runOnly: styles }),
+        ...(rules.length ? { runOnly: rules } : {}),
     };
     const told = ({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`;
     return axe.run(document, options).then(({ violations }) => {

@@ -62,6 +62,12 @@ impl Browser {
         let (origin, log) = (origin.to_owned(), RefCell::default());
         let browser = Self { client, origin, engine: kind.engine, log, driver };
         assert_eq!(browser.text("p").await, format!("{:?}", kind.scripts), "scripts");
+        if kind.engine == Engine::Chromium {
+            // Without a window it grants nothing by itself.
+            let clipboard =
+                json!({"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]});
+            browser.command("Browser.grantPermissions", clipboard).await;
+        }
         browser.read_log().await;
         browser.log.take();
         browser

@@ -27,6 +27,7 @@ mod target;
 mod tour;
 
 mod account;
+mod all_pages;
 mod api_docs;
 mod board;
 mod board_in_text;
