@@ -109,9 +109,12 @@ impl Record {
     }
 }
 
+/// Writes the page; the row of a step without a record stays as it is.
 fn write_page(records: &[Record]) -> Result<()> {
-    let lines: String = STEPS.iter().map(|step| step.line(records)).collect();
-    Ok(fs::write(process::root().join("docs/nightly.md"), format!("{HEAD}{lines}"))?)
+    let file = process::root().join("docs/nightly.md");
+    let page = fs::read_to_string(&file)?;
+    let lines: String = STEPS.iter().map(|step| step.line(records, &page)).collect();
+    Ok(fs::write(file, format!("{HEAD}{lines}"))?)
 }
 
 impl Step {
@@ -136,17 +139,18 @@ impl Step {
         })
     }
 
-    /// Its line of the page.
-    fn line(&self, records: &[Record]) -> String {
-        let last = records.iter().find(|record| record.step == self.name);
-        let outcome = last.map_or_else(
-            || "| | | has not run".to_owned(),
-            |Record { day, commit, took_s, has_passed, .. }| {
-                let result = if *has_passed { "passed" } else { "failed" };
-                format!("{day} | {commit} | {} | {result}", took_s.div_ceil(60))
-            },
-        );
-        format!("| `{}` | {} | {outcome} |\n", self.name, self.what)
+    /// Returns the step's line of the page.
+    fn line(&self, records: &[Record], page: &str) -> String {
+        let start = format!("| `{}` | {} | ", self.name, self.what);
+        if let Some(last) = records.iter().find(|record| record.step == self.name) {
+            let Record { day, commit, took_s, has_passed, .. } = last;
+            let result = if *has_passed { "passed" } else { "failed" };
+            return format!("{start}{day} | {commit} | {} | {result} |\n", took_s.div_ceil(60));
+        }
+        match page.lines().find(|line| line.starts_with(&start)) {
+            Some(line) => format!("{line}\n"),
+            None => format!("{start}| | | has not run |\n"),
+        }
     }
 }
 
@@ -154,18 +158,21 @@ impl Step {
 mod tests {
     use super::*;
 
+    fn record(step: &str, commit: &str, has_passed: bool) -> Record {
+        Record {
+            step: step.to_owned(),
+            commit: commit.to_owned(),
+            day: "2026-01-01".to_owned(),
+            took_s: 61,
+            has_passed,
+        }
+    }
+
     #[test]
     fn a_step_is_skipped_if_its_last_run_passed_on_the_commit() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("results.jsonl");
         let has_passed = |step, commit| has_passed(&file, step, commit).unwrap();
-        let record = |step: &str, commit: &str, has_passed| Record {
-            step: step.to_owned(),
-            commit: commit.to_owned(),
-            day: "2026-01-01".to_owned(),
-            took_s: 7,
-            has_passed,
-        };
         let keep = |record| results::save(&file, record, Record::replaces).unwrap();
         assert!(!has_passed("fuzz", "a"));
         keep(record("fuzz", "a", true));
@@ -176,5 +183,16 @@ mod tests {
         keep(record("fuzz", "b", false));
         assert_eq!(results::read::<Record>(&file).unwrap().len(), 2);
         assert!(!has_passed("fuzz", "a"));
+    }
+
+    #[test]
+    fn the_row_of_a_step_that_did_not_run_stays() {
+        const STEP: Step = step("fuzz", "targets", &[]);
+        let row = "| `fuzz` | targets | 2026-01-01 | a | 7 | passed |\n";
+        let page = format!("{HEAD}{row}");
+        assert_eq!(STEP.line(&[], &page), row);
+        assert_eq!(STEP.line(&[], HEAD), "| `fuzz` | targets | | | | has not run |\n");
+        let line = "| `fuzz` | targets | 2026-01-01 | b | 2 | failed |\n";
+        assert_eq!(STEP.line(&[record("fuzz", "b", false)], &page), line);
     }
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::process;
@@ -61,6 +62,8 @@ pub(crate) struct Passes {
     file: PathBuf,
     commit: String,
     resume: bool,
+    /// Held while a pass is saved.
+    saving: Mutex<()>,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -72,7 +75,7 @@ struct Passed {
 impl Passes {
     /// Returns the passes of a command for the current commit.
     pub(crate) fn of(command: &str, resume: bool) -> Result<Self> {
-        Ok(Self { file: file(command), commit: commit(resume)?, resume })
+        Ok(Self { file: file(command), commit: commit(resume)?, resume, saving: Mutex::default() })
     }
 
     /// Runs a part, unless the command resumes and the part has passed on the commit; returns whether it has
@@ -85,6 +88,7 @@ impl Passes {
         }
         let has_passed = run()?;
         if has_passed {
+            let _saving = self.saving.lock();
             save(&self.file, passed, |later, kept| later.part == kept.part)?;
         }
         Ok(has_passed)
@@ -102,6 +106,7 @@ mod tests {
             file: folder.path().join("results.jsonl"),
             commit: commit.to_owned(),
             resume,
+            saving: Mutex::default(),
         };
         let ran = |passes: Passes, part: &str, has_passed: bool| {
             let mut ran = false;
