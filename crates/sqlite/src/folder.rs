@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io,
+    io::{self, ErrorKind},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -54,6 +54,12 @@ pub enum OpenError {
         /// The first problem that the check found.
         report: String,
     },
+    /// A file has the folder's name.
+    #[error("{} is a file; the data needs a folder", path.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+    },
     /// The folder or a file in it cannot be created, read or written.
     #[error("cannot use {}", path.display())]
     File {
@@ -88,8 +94,12 @@ impl Folder {
     ///
     /// When another process has locked the folder, or it cannot be created.
     pub fn lock(path: &Path) -> Result<Self, OpenError> {
-        let failed = |source| OpenError::File { path: path.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(
+            |source| match source.kind() {
+                ErrorKind::AlreadyExists => OpenError::NoFolder { path: path.to_owned() },
+                _ => OpenError::File { path: path.to_owned(), source },
+            },
+        )?;
         let lock_path = path.join("lodge.lock");
         let lock = private_file(&lock_path)
             .map_err(|source| OpenError::File { path: lock_path.clone(), source })?;

@@ -70,8 +70,24 @@ fn read<'a, T: Deserialize<'a>>(
         let read = serde_path_to_error::deserialize(&mut json).map_err(told);
         let read =
             read.and_then(|read| json.end().map(|()| read).map_err(|error| error.to_string()));
-        read.map_err(|error| Error::invalid("body", format!("is not the expected JSON: {error}")))
+        read.map_err(|error| {
+            Error::invalid("body", format!("is not the expected JSON: {}", plain(&error)))
+        })
     })
+}
+
+/// Replaces the Rust type that a parser message expected.
+fn plain(said: &str) -> String {
+    let Some((repeated, expected)) = said.rsplit_once(", expected ") else {
+        return said.to_owned();
+    };
+    let (kind, place) = expected.split_once(' ').unwrap_or((expected, ""));
+    let kind = match kind {
+        "u8" | "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number",
+        "f64" => "a number",
+        _ => return said.to_owned(),
+    };
+    format!("{repeated}, expected {kind} {place}")
 }
 
 /// Deserializes an optional field that may be absent but not `null`.
@@ -135,6 +151,16 @@ mod tests {
             let error = object::<Name>(json.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(word) && !error.contains('?'), "{json}: {error}");
         }
+    }
+
+    #[test]
+    fn json_errors_name_no_type_of_rust() {
+        let said = |json: &[u8]| {
+            read::<Vec<u64>>(json, |error| error.to_string()).unwrap_err().to_string()
+        };
+        let expected = "invalid value: integer `-1`, expected a whole number at line 1 column 3";
+        assert!(said(b"[-1]").ends_with(expected), "{}", said(b"[-1]"));
+        assert!(said(b"{}").ends_with("expected a sequence at line 1 column 0"), "{}", said(b"{}"));
     }
 
     #[test]

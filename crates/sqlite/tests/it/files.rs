@@ -41,6 +41,15 @@ fn a_folder_can_be_opened_only_once() {
 }
 
 #[test]
+fn a_file_in_place_of_the_data_folder_is_named() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("data");
+    fs::write(&file, "x").unwrap();
+    let refused = reopen(&file).err().unwrap();
+    assert!(matches!(refused, OpenError::NoFolder { path } if path == file));
+}
+
+#[test]
 fn only_its_owner_can_read_the_folder() {
     let parent = TempDir::new().unwrap();
     let folder = parent.path().join("deep/data");

@@ -4,6 +4,9 @@
 use http::{HeaderMap, Method, Uri, header};
 use lodge_domain::{Error, Result};
 
+/// The detail of a refusal.
+pub(crate) const REFUSED: &str = "requests from pages of other sites cannot make changes";
+
 /// Refuses a write that comes from another site.
 pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
@@ -14,11 +17,7 @@ pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(
         (None, Some(origin)) => is_own(origin.as_bytes(), uri, headers),
         (None, None) => true,
     };
-    if same_site {
-        Ok(())
-    } else {
-        Err(Error::forbidden("requests from pages of other sites cannot make changes"))
-    }
+    if same_site { Ok(()) } else { Err(Error::forbidden(REFUSED)) }
 }
 
 /// Whether the browser says that the request comes from another site. Without `Sec-Fetch-Site` it is allowed.

@@ -4,7 +4,10 @@ use askama::Template;
 use http::StatusCode;
 
 use super::{Navigation, rendered, words};
-use crate::{edge::request_id::RequestId, error::Problem};
+use crate::{
+    edge::{cross_site, request_id::RequestId},
+    error::Problem,
+};
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -32,7 +35,12 @@ pub(crate) fn problem(
     subject: Subject,
     id: &RequestId,
 ) -> String {
-    let (title, next) = explain(problem.status, subject);
+    let (title, next) = match problem.detail.as_str() {
+        cross_site::REFUSED => {
+            ("Request refused", "Open the page of this site and try again from there.")
+        }
+        _ => explain(problem.status, subject),
+    };
     let way_out = match (problem.status, subject) {
         (StatusCode::UNAUTHORIZED, _) => ("/login", "Sign in"),
         (StatusCode::NOT_FOUND | StatusCode::GONE, Subject::Links) => ("/new", "Create a link"),
@@ -137,5 +145,13 @@ mod tests {
             assert!(of_board.contains(&button), "{of_board}");
             assert!(!of_board.contains("Sign in with"), "it suggests a way around a ban");
         }
+    }
+
+    #[test]
+    fn a_request_from_another_site_is_not_told_to_sign_in() {
+        let refused = Problem::new(StatusCode::FORBIDDEN, cross_site::REFUSED);
+        let html =
+            problem(&refused, &check::EVERYTHING, Subject::Links, &RequestIds::default().next());
+        assert!(html.contains("Request refused") && !html.contains("Sign in with"), "{html}");
     }
 }
