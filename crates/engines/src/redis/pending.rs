@@ -24,7 +24,7 @@ use super::{
     shard::Shard,
     shards::Shards,
 };
-use crate::write_behind::{InFlight, PendingWrite, PendingWrites};
+use crate::write_behind::{InFlight, Loss, PendingWrite, PendingWrites, ServerLoss};
 
 /// How long a write may wait for a replica to acknowledge it.
 const REPLICA_MS: u64 = 40;
@@ -88,30 +88,17 @@ impl PendingWrites for RedisPendingWrites {
         Ok(overdue.into_iter().flatten().collect())
     }
 
-    async fn lost_since(&self) -> Result<Option<Timestamp>> {
-        let lost = self.0.shards.iter().map(async |shard| {
-            let master = shard.usable_master()?;
-            let mut script = LOST_SINCE.prepare_invoke();
-            script.key(&shard.keys.complete).key(shard.keys.lost(&master.run_id));
-            script.arg(&master.run_id).arg(Timestamp::now().as_millisecond()).arg(LOST_MS);
-            let since: Option<i64> =
-                master.node.run_script(&script).await.map_err(Error::unavailable)?;
-            since.map(timestamp).transpose()
-        });
-        Ok(try_join_all(lost).await?.into_iter().flatten().max())
+    async fn loss(&self) -> Result<Option<Loss>> {
+        let servers = try_join_all(self.0.shards.iter().map(server_loss)).await?;
+        let since = servers.iter().flatten().map(|server| server.since).max();
+        Ok(since.map(|since| Loss { since, servers }))
     }
 
-    async fn mark_complete(&self) -> Result<()> {
-        let heartbeats = self.0.shards.iter().map(async |shard| {
-            let master = shard.usable_master()?;
-            let mut script = MARK_COMPLETE.prepare_invoke();
-            script
-                .key(&shard.keys.complete)
-                .key(shard.keys.lost(&master.run_id))
-                .arg(&master.run_id);
-            master.node.run_script::<()>(&script).await.map_err(Error::unavailable)
-        });
-        try_join_all(heartbeats).await.map(drop)
+    async fn mark_complete(&self, loss: &Loss) -> Result<()> {
+        let lost = self.0.shards.iter().zip(&loss.servers);
+        let marked =
+            lost.filter_map(|(shard, server)| Some(mark_complete(shard, server.as_ref()?)));
+        try_join_all(marked).await.map(drop)
     }
 
     async fn heartbeat(&self, worker: Uuid, in_flight: InFlight) -> Result<InFlight> {
@@ -173,6 +160,24 @@ fn add_link_args<'a, 'b>(
     script.key(shard.keys.pending(&link.short)).key(&shard.keys.pending_since);
     script.arg(link.short.as_str()).arg(link.changed_at.as_millisecond());
     Ok(script.arg(link.target.as_str()).arg(json))
+}
+
+async fn server_loss(shard: &Shard) -> Result<Option<ServerLoss>> {
+    let master = shard.usable_master()?;
+    let mut script = LOST_SINCE.prepare_invoke();
+    script.key(&shard.keys.complete).key(shard.keys.lost(&master.run_id));
+    script.arg(&master.run_id).arg(Timestamp::now().as_millisecond()).arg(LOST_MS);
+    let since: Option<i64> = master.node.run_script(&script).await.map_err(Error::unavailable)?;
+    let since = since.map(timestamp).transpose()?;
+    Ok(since.map(|since| ServerLoss { run_id: master.run_id.clone(), since }))
+}
+
+async fn mark_complete(shard: &Shard, loss: &ServerLoss) -> Result<()> {
+    let mut script = MARK_COMPLETE.prepare_invoke();
+    script.key(&shard.keys.complete).key(shard.keys.lost(&loss.run_id));
+    script.arg(&loss.run_id).arg(loss.since.as_millisecond());
+    let node = &shard.usable_master()?.node;
+    node.run_script::<()>(&script).await.map_err(Error::unavailable)
 }
 
 async fn overdue(shard: &Shard, since: Timestamp) -> Result<Vec<Link>> {

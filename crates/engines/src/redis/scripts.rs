@@ -53,11 +53,12 @@ pub(super) static LOST_SINCE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Marks this run of the server complete, if `lost:RUN-ID` still exists: a further loss would have
-/// removed that key, too.
+/// Marks this run of the server complete, if `lost:RUN-ID` still has the time of this loss: a further loss would
+/// have removed that key, too, and another process may have written it again.
 pub(super) static MARK_COMPLETE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
-        "if redis.call('DEL', KEYS[2]) == 0 then return 0 end
+        "if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+         redis.call('DEL', KEYS[2])
          redis.call('SET', KEYS[1], ARGV[1])
          return 1",
     )

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, interval, sleep, timeout};
 use uuid::Uuid;
 
-use super::{Batch, InFlight, Received, WriteBehind};
+use super::{Batch, InFlight, Loss, Received, WriteBehind};
 
 /// First and longest pause between two tries; it doubles.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -175,15 +175,17 @@ impl DrainWorker {
         let overdue = self.write_behind.pending.overdue(stored_until - OVERDUE).await?;
         let has_overdue = !overdue.is_empty();
         self.store_overdue(overdue).await;
-        let lost_since = self.write_behind.pending.lost_since().await?;
-        if has_overdue || lost_since.is_none_or(|lost| stored_until < lost + ENQUEUE_DELAY_MAX) {
+        let loss = self.write_behind.pending.loss().await?;
+        let is_stored =
+            |loss: &Loss| !has_overdue && stored_until >= loss.since + ENQUEUE_DELAY_MAX;
+        let Some(loss) = loss.filter(is_stored) else {
             *quiet_since = None;
             return Ok(());
-        }
+        };
         let since = *quiet_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= QUIET {
             tracing::info!("every link that was lost from the pending writes is stored");
-            self.write_behind.pending.mark_complete().await?;
+            self.write_behind.pending.mark_complete(&loss).await?;
         }
         Ok(())
     }

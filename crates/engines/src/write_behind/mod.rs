@@ -49,15 +49,33 @@ pub trait PendingWrites: Send + Sync {
     /// Returns links that are pending since before `since`: if there are any, at least some of them.
     async fn overdue(&self, since: Timestamp) -> Result<Vec<Link>>;
 
-    /// Returns since when pending writes may be lost; `None` while the set is known to be complete.
-    async fn lost_since(&self) -> Result<Option<Timestamp>>;
+    /// Returns what may be lost; `None` while the set is known to be complete.
+    async fn loss(&self) -> Result<Option<Loss>>;
 
-    /// Marks the set complete, unless more was lost after the call of [`Self::lost_since`].
-    async fn mark_complete(&self) -> Result<()>;
+    /// Marks the set complete, unless more was lost after this loss.
+    async fn mark_complete(&self, loss: &Loss) -> Result<()>;
 
     /// Records a worker's heartbeat and its links in flight; returns the links in flight of all live
     /// workers together.
     async fn heartbeat(&self, worker: Uuid, in_flight: InFlight) -> Result<InFlight>;
+}
+
+/// A loss of pending writes, of which there may be none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// When it was last noticed on any server.
+    pub since: Timestamp,
+    /// For each server: what identifies its loss; `None` if it has lost nothing.
+    pub servers: Vec<Option<ServerLoss>>,
+}
+
+/// A loss of pending writes on one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerLoss {
+    /// The id of the server's run; a restart begins another.
+    pub run_id: String,
+    /// When the loss was noticed.
+    pub since: Timestamp,
 }
 
 /// The links that workers have received and not stored yet.

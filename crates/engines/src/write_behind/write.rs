@@ -60,12 +60,16 @@ impl WriteBehind {
     /// Marks the pending writes complete, unless some were lost since the start or the queue may contain
     /// earlier ones.
     async fn complete_if_new(&self) {
-        while self.pending.lost_since().await.is_err() {
-            sleep(IS_NEW_RETRY_DELAY).await;
-        }
+        let loss = loop {
+            match self.pending.loss().await {
+                Ok(Some(loss)) => break loss,
+                Ok(None) => return,
+                Err(_) => sleep(IS_NEW_RETRY_DELAY).await,
+            }
+        };
         loop {
             match self.queue.is_new().await {
-                Ok(true) if self.pending.mark_complete().await.is_ok() => return,
+                Ok(true) if self.pending.mark_complete(&loss).await.is_ok() => return,
                 Ok(false) => return,
                 _ => sleep(IS_NEW_RETRY_DELAY).await,
             }

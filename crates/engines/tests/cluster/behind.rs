@@ -55,7 +55,7 @@ impl Process {
         tasks.spawn(async move { feed.run_background().await });
         tasks.spawn(async move { kept.run_background().await });
         let process = Self { links, tasks };
-        let is_whole = async || matches!(process.links.pending.lost_since().await, Ok(None));
+        let is_whole = async || matches!(process.links.pending.loss().await, Ok(None));
         within(Duration::from_secs(30), is_whole).await;
         process
     }
@@ -213,6 +213,22 @@ async fn a_queue_whose_creation_was_not_confirmed_counts_as_new() {
     let process = Process::with(&name, options).await;
     assert!(proxy.has_lost_answer());
     assert!(process.links.find(&link(&fresh("unknown")).short).await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_later_loss_is_not_marked_complete() {
+    let name = fresh_name();
+    let process = Process::start(&name).await;
+    let pending = &process.links.pending;
+    flush(&name);
+    let loss = pending.loss().await.unwrap().unwrap();
+    within_a_second(async || Timestamp::now().as_millisecond() > loss.since.as_millisecond()).await;
+    flush(&name);
+    let later = pending.loss().await.unwrap().unwrap();
+    pending.mark_complete(&loss).await.unwrap();
+    assert_eq!(pending.loss().await.unwrap(), Some(later.clone()));
+    pending.mark_complete(&later).await.unwrap();
+    assert_eq!(pending.loss().await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,7 +18,10 @@ impl CassandraLinks {
     /// Returns an owner's links, newest first.
     pub(super) async fn owned(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
         if query.search.as_ref().is_some_and(|words| !words.trim().is_empty()) {
-            return Err(Error::invalid("search", "is unsupported on Cassandra; use tag or prefix"));
+            return Err(Error::invalid(
+                "search",
+                "is unsupported on this server; use tag, or the beginning of a short as prefix",
+            ));
         }
         let (statements, owner) = (&self.session.statements, query.owner.to_number());
         let below = query.after.map_or(Uuid::max(), |id| id.0);
