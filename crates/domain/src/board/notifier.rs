@@ -36,7 +36,8 @@ impl Notifier {
     pub(super) fn watch_mentions(&self, name: Username) -> MentionWatch {
         let mut watched = self.watched.lock();
         let sender = watched.entry(name.clone()).or_insert_with(|| watch::Sender::new(()));
-        MentionWatch { watched: Arc::clone(&self.watched), name, mentions: sender.subscribe() }
+        let mentions = Some(sender.subscribe());
+        MentionWatch { watched: Arc::clone(&self.watched), name, mentions }
     }
 
     /// Notifies the listeners of a channel of a stored event, and the members whom its text mentions.
@@ -64,13 +65,18 @@ impl Notifier {
 pub struct MentionWatch {
     watched: Watched,
     name: Username,
-    mentions: watch::Receiver<()>,
+    /// `None` only while this is dropped.
+    mentions: Option<watch::Receiver<()>>,
 }
 
 impl MentionWatch {
     /// Waits until a message mentions the member; several mentions since the last call count as one.
     pub async fn mentioned(&mut self) {
-        if self.mentions.changed().await.is_err() {
+        let changed = match &mut self.mentions {
+            Some(mentions) => mentions.changed().await.is_ok(),
+            None => false,
+        };
+        if !changed {
             future::pending::<()>().await;
         }
     }
@@ -79,7 +85,9 @@ impl MentionWatch {
 impl Drop for MentionWatch {
     fn drop(&mut self) {
         let mut watched = self.watched.lock();
-        if watched.get(&self.name).is_some_and(|sender| sender.receiver_count() == 1) {
+        // Under the lock, so that of two that are dropped at once the second finds no other.
+        drop(self.mentions.take());
+        if watched.get(&self.name).is_some_and(|sender| sender.receiver_count() == 0) {
             watched.remove(&self.name);
         }
     }
