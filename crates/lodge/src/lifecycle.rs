@@ -104,7 +104,7 @@ async fn log_setup_code(services: &Services) -> Result<()> {
         && accounts.needs_admin().await?
     {
         let code = accounts.setup_code().reveal();
-        tracing::info!(code, "there is no admin yet; open /admin/setup and enter this code");
+        tracing::warn!(code, "there is no admin yet; open /admin/setup and enter this code");
     }
     Ok(())
 }

@@ -46,6 +46,7 @@ fn the_first_visitor_on_this_machine_becomes_the_admin_and_then_the_page_is_gone
     server.on_page(&token(&made), "GET", "/admin").expect(200).says("/admin/keys");
     server.get_each(404, &["/admin/setup"]);
     set_up(&server, &FORM.replace("ada", "eve")).send().leads_to(303, "/admin");
+    set_up(&server, "username=eve&password=short").send().leads_to(303, "/admin");
     assert_eq!((admins(&lodge), server.get("/api/users/eve").status), (1, 404));
     assert!(!server.get("/").text().contains(NOTICE));
     let server = server.restart();

@@ -57,6 +57,9 @@ pub(super) async fn make(
     asked: RequestContext,
     FormBody(form): FormBody<SetupForm>,
 ) -> HttpResult {
+    if !app.site.needs_admin().await? {
+        return redirect_to("/admin");
+    }
     let me = me(&app, &asked).await?;
     let code = app.site.known_setup_code(&asked).cloned();
     let code = code.unwrap_or_else(|| form.code.trim().to_owned().into());
