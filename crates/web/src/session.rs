@@ -48,9 +48,9 @@ impl PageCaller {
         }
     }
 
-    /// Whether the caller is an administrator.
-    pub(crate) fn is_admin(&self) -> bool {
-        matches!(self, Self::Account(me) if me.account.role == Role::Admin)
+    /// Whether the caller is a moderator or an administrator.
+    pub(crate) fn is_staff(&self) -> bool {
+        matches!(self, Self::Account(me) if me.account.role >= Role::Moderator)
     }
 }
 

@@ -111,6 +111,10 @@ fn only_admins_open_these_pages_and_moderators_see_what_they_may_do() {
     }
     server.get("/admin").leads_to(303, "/login?next=/admin");
     server.on_page(&eve, "GET", "/admin").expect(403);
+    let leads = |token: &str| {
+        server.on_page(token, "GET", "/").expect(200).text().contains("href=\"/admin\"")
+    };
+    assert!(leads(&max) && !leads(&eve), "the header leads to it");
     let page = server.on_page(&max, "GET", "/admin").expect(200).text();
     assert!(page.contains("/board/-/reports") && !page.contains("/admin/keys"), "{page}");
 }
