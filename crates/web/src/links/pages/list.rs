@@ -36,6 +36,8 @@ pub(super) struct ListPage<'a> {
     pub(super) paged: bool,
     /// The path of the next page.
     pub(super) older: Option<String>,
+    /// Why the store refuses to search for the text.
+    pub(super) refused: Option<String>,
 }
 
 /// A row of the list.
@@ -124,7 +126,12 @@ pub(super) async fn list(
     let Some(whose) = session::page_caller(&app.site, &asked).await? else {
         return redirect_to("/login?next=/links");
     };
-    let mut links = found(&app, filter.query(whose.owner())).await?;
+    let (mut links, refused) = match found(&app, filter.query(whose.owner())).await {
+        Err(Error::Invalid { field, reason }) if field == "search" => {
+            (Vec::new(), Some(format!("The search {reason}.")))
+        }
+        found => (found?, None),
+    };
     let more = links.len() > PAGE;
     links.truncate(PAGE);
     let totals = app.links.totals(&links).await?;
@@ -139,6 +146,7 @@ pub(super) async fn list(
     let rows: Vec<Row> = links.into_iter().zip(totals).map(row).collect();
     let filter = Filter { after: last, ..filter };
     let older = last.map(|_| filter.path());
-    let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged, older };
-    pages::page(&app.site, StatusCode::OK, &page)
+    let status = if refused.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged, older, refused };
+    pages::page(&app.site, status, &page)
 }

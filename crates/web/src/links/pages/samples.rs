@@ -208,12 +208,14 @@ fn list_of_own_links() {
         created_at: now(),
         revoked_at: None,
     });
-    let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged: true, older };
+    let page =
+        ListPage { whose: &whose, rows: &rows, filter: &filter, paged: true, older, refused: None };
     check::rendered_within(&page, LIST_BYTES_MAX);
     for (filter, paged) in
         [(&filter, false), (&Filter::default(), true), (&Filter::default(), false)]
     {
-        let html = rendered(&ListPage { rows: &[], filter, paged, older: None, ..page });
+        let html =
+            rendered(&ListPage { rows: &[], filter, paged, older: None, refused: None, ..page });
         assert!(html.contains("<div class=\"empty\"><p>No "), "{html}");
     }
 }
