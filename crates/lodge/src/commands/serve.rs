@@ -9,7 +9,7 @@ use crate::{
         options::ConfigOptions,
         sources::{self, BadConfig},
     },
-    lifecycle, telemetry,
+    lifecycle, telemetry, wiring,
 };
 
 /// The timeout for threads to end, after all data is stored.
@@ -19,6 +19,8 @@ const LAST_THREADS: Duration = Duration::from_secs(1);
 pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let config = sources::load(options)?;
     let _logs = telemetry::start_logs(&config.log).context(BadConfig)?;
+    // Before any port is opened and any data changed.
+    wiring::probe_logo(&config).transpose().context(BadConfig)?;
     let metrics = telemetry::start_metrics()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(lifecycle::serve(config, metrics));

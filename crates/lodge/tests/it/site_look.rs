@@ -66,10 +66,11 @@ fn a_site_that_cannot_look_as_configured_does_not_start() {
         let file = lodge.write(name, content);
         let lodge = lodge.clone().with("LODGE_SITE_LOGO", text(&file));
         let free = ["--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
-        lodge.run(&[&["serve"][..], &free].concat()).fails(said);
+        let ran = lodge.run(&[&["serve"][..], &free].concat());
+        assert!(ran.code == 78 && ran.err.contains(said), "{ran:?}");
         lodge.run(&[&["check"][..], &free].concat()).says(1, &["BAD   site.logo", said]);
     }
     let serve = ["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
-    let missing = lodge.with("LODGE_SITE_LOGO", "missing.png").run(&serve);
-    missing.fails("site.logo: cannot read missing.png");
+    let ran = lodge.with("LODGE_SITE_LOGO", "missing.png").run(&serve);
+    assert!(ran.code == 78 && ran.err.contains("site.logo: cannot read missing.png"), "{ran:?}");
 }
