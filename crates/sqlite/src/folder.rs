@@ -96,7 +96,9 @@ impl Folder {
     pub fn lock(path: &Path) -> Result<Self, OpenError> {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(
             |source| match source.kind() {
-                ErrorKind::AlreadyExists => OpenError::NoFolder { path: path.to_owned() },
+                ErrorKind::AlreadyExists if path.is_file() => {
+                    OpenError::NoFolder { path: path.to_owned() }
+                }
                 _ => OpenError::File { path: path.to_owned(), source },
             },
         )?;

@@ -16,6 +16,7 @@ const SILENCE_MAX = 25000;
 const FRESH_PAUSE = 10000;
 const SPREAD = 2000;
 
+const FOCUSABLE = "a, summary";
 const lost = document.querySelector("[data-lost]");
 const connected = document.querySelector("[data-connected]");
 const line = document.querySelector("[data-minute]");
@@ -59,8 +60,10 @@ const freshen = async () => {
     const fresh = page.getElementById(part.id);
     if (!fresh || part.querySelector(":focus-visible")) continue;
     const open = [...part.querySelectorAll("details")].map((details) => details.open);
+    const clicked = [...part.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement);
     part.replaceChildren(...fresh.childNodes);
     part.querySelectorAll("details").forEach((details, place) => (details.open = open[place] ?? false));
+    part.querySelectorAll(FOCUSABLE)[clicked]?.focus({ preventScroll: true });
   }
   fill(); // The page may be older than the last event.
 };

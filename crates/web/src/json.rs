@@ -25,13 +25,13 @@ where
     }
 }
 
-/// Parses a JSON body of any type.
+/// Parses a JSON body, which is an object.
 pub(crate) fn body_of<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Result<T, Problem> {
     if is_of_kind(headers, &["application/json"]).is_err() {
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         return Err(Problem::new(status, "the Content-Type must be application/json"));
     }
-    read(body, |error| error.to_string()).map_err(unquoted)
+    check_object(body).and_then(|()| read(body, |error| error.to_string())).map_err(unquoted)
 }
 
 /// Checks that `Content-Type` is absent or one of `kinds`.
@@ -46,10 +46,7 @@ pub(crate) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<
 
 /// Parses a JSON object that may borrow from the input. Errors quote only the beginning of the input.
 pub(crate) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
-    // Serde would also accept an array of the field values.
-    if json.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Error::invalid("body", "must be a JSON object"));
-    }
+    check_object(json)?;
     read(json, |error| {
         let path = error.path().to_string();
         let said = short(&error.into_inner().to_string());
@@ -57,6 +54,14 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
         let is_known = path != "." && !path.contains('?') && path.len() <= FIELD_BYTES_MAX;
         if is_known { format!("{path}: {said}") } else { said }
     })
+}
+
+/// Refuses JSON that is no object: of a struct, Serde would also accept an array of the field values.
+fn check_object(json: &[u8]) -> Result<()> {
+    if json.trim_ascii_start().first() == Some(&b'{') {
+        return Ok(());
+    }
+    Err(Error::invalid("body", "must be a JSON object"))
 }
 
 /// Parses JSON to its end. The path of a wrong field is looked up only after a failure, with a second pass that costs
@@ -121,6 +126,8 @@ fn short(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use http::HeaderValue;
 
     use super::*;
@@ -158,6 +165,8 @@ mod tests {
         let said = |json: &[u8]| {
             read::<Vec<u64>>(json, |error| error.to_string()).unwrap_err().to_string()
         };
+        let array = body_of::<HashMap<String, u8>>(&HeaderMap::new(), b"[\"x\"]").unwrap_err();
+        assert_eq!(array.detail, "body: must be a JSON object");
         let expected = "invalid value: integer `-1`, expected a whole number at line 1 column 3";
         assert!(said(b"[-1]").ends_with(expected), "{}", said(b"[-1]"));
         assert!(said(b"{}").ends_with("expected a sequence at line 1 column 0"), "{}", said(b"{}"));

@@ -37,7 +37,7 @@ pub(crate) fn problem(
 ) -> String {
     let (title, next) = match problem.detail.as_str() {
         cross_site::REFUSED => {
-            ("Request refused", "Open the page of this site and try again from there.")
+            ("Request refused", "Open the form on this site and send it from there.")
         }
         _ => explain(problem.status, subject),
     };
