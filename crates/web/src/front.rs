@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode, Uri, header};
 use hyper::body::Incoming;
 use lodge_domain::links::Links;
 use tower::ServiceExt;
@@ -29,9 +29,9 @@ use crate::{
         request_id::{self, RequestId, RequestIds},
         server::ConnectionHandler,
     },
-    error::Problem,
+    error::{HttpResult, Problem},
     links,
-    pages::{Navigation, Subject, Visit},
+    pages::{Navigation, Subject, Visit, redirect_to},
     pictures::Uploads,
     rides,
     site::{self, Apps, Site},
@@ -66,9 +66,7 @@ impl HttpService {
         let (site, uploads, composed) = site.composed(apps);
         let router = composed
             .into_router()
-            .fallback(|| async {
-                Problem::new(StatusCode::NOT_FOUND, "there is no page or route at this address")
-            })
+            .fallback(no_route)
             .method_not_allowed_fallback(|| async {
                 Problem::new(
                     StatusCode::METHOD_NOT_ALLOWED,
@@ -210,11 +208,24 @@ fn subject(path: &str, navigation: &Navigation) -> Subject {
     let is_start_of_board = path == "/" && navigation.is_board_alone();
     if is_start_of_board || navigation.has("board") && board::owns(path) {
         Subject::Board
-    } else if navigation.has("links") && links::owns(path) && path != "/admin" {
+    } else if navigation.has("links") && links::owns(path) {
         Subject::Links
     } else {
         Subject::Other
     }
+}
+
+/// Redirects a page's address with a slash too many to the page; everything else is not found.
+async fn no_route(method: Method, uri: Uri) -> HttpResult {
+    let path = uri.path().strip_suffix('/').unwrap_or_default();
+    // A location that begins with two slashes would lead to another site.
+    let is_path = path.starts_with('/') && !path.starts_with("//") && !path.contains('\\');
+    if !is_path || !matches!(method, Method::GET | Method::HEAD) {
+        let detail = "there is no page or route at this address";
+        return Err(Problem::new(StatusCode::NOT_FOUND, detail));
+    }
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    redirect_to(&format!("{path}{query}"))
 }
 
 /// Copies the matched route to the response, for the metrics outside of the router.
@@ -249,12 +260,27 @@ mod tests {
     use super::*;
     use crate::pages::check;
 
+    #[tokio::test]
+    async fn a_slash_too_many_leads_to_the_page_and_never_to_another_site() {
+        let location = async |path: &'static str| {
+            let response = no_route(Method::GET, Uri::from_static(path)).await.ok()?;
+            Some(response.headers()[header::LOCATION].to_str().unwrap().to_owned())
+        };
+        assert_eq!(location("/board/").await.as_deref(), Some("/board"));
+        assert_eq!(location("/gg/?a=b").await.as_deref(), Some("/gg?a=b"));
+        for path in ["/board/x", "//evil.example/", "//evil.example", "///"] {
+            assert_eq!(location(path).await, None, "{path}");
+        }
+        assert!(no_route(Method::POST, Uri::from_static("/board/")).await.is_err());
+    }
+
     #[test]
     fn an_error_page_belongs_to_the_app_of_its_path() {
         for (path, expected) in [
             ("/board/boarding", Subject::Board),
             ("/boarding", Subject::Links),
             ("/", Subject::Links),
+            ("/rides", Subject::Other),
             ("/rides/nothing", Subject::Other),
             ("/admin", Subject::Other),
         ] {
