@@ -9,7 +9,7 @@ mod qr;
 pub(crate) mod redirect;
 
 use http::Method;
-use lodge_domain::accounts::Role;
+use lodge_domain::{accounts::Role, links::Short};
 use utoipa_axum::routes;
 
 pub(crate) use self::{app::LinksApp, pages::admin};
@@ -39,7 +39,10 @@ pub(crate) const ADMIN: Section = Section {
 
 /// Whether a path belongs to links, even if no route matches it: a link's pages, or any path of one segment.
 pub(crate) fn owns(path: &str) -> bool {
-    path.starts_with("/links/") || !path.trim_start_matches('/').contains('/')
+    let short = path.trim_start_matches('/').trim_end_matches('+');
+    matches!(path, "/" | "/links" | "/new")
+        || path.starts_with("/links/")
+        || Short::parse(short).is_ok()
 }
 
 /// The app's routes.

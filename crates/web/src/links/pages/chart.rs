@@ -8,8 +8,8 @@ use crate::pages::{
     words,
 };
 
-/// The age up to which a link's clicks are shown by hour.
-const YOUNG: SignedDuration = SignedDuration::from_hours(48);
+/// The age up to which a link's clicks are shown by hour, unless another period is chosen.
+const YOUNG: SignedDuration = SignedDuration::from_hours(24);
 
 /// The age up to which all clicks of a link are shown by day.
 const BY_DAY_MAX: SignedDuration = SignedDuration::from_hours(62 * 24);
@@ -35,10 +35,11 @@ impl Period {
         (Self::All, "all", "All"),
     ];
 
-    /// Returns the period of a query; 30 days if it names none.
-    pub(super) fn named(name: &str) -> Self {
+    /// Returns the period of a query. If it names none: 24 hours for a young link, 30 days for others.
+    pub(super) fn named(name: &str, age: SignedDuration) -> Self {
         let known = Self::ALL.into_iter().find(|(_, known, _)| *known == name);
-        known.map_or(Self::Month, |(period, ..)| period)
+        let usual = if age < YOUNG { Self::Day } else { Self::Month };
+        known.map_or(usual, |(period, ..)| period)
     }
 }
 
@@ -70,14 +71,13 @@ impl Step {
     }
 }
 
-/// Returns the steps and the start of a period. All clicks of a young link are shown by hour, also in longer periods.
+/// Returns the steps and the start of a period.
 pub(super) fn span(period: Period, created_at: Timestamp, now: Timestamp) -> (Step, Timestamp) {
     let age = now.duration_since(created_at);
     let hours_ago = |hours| now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(now);
     let days_ago = |days: i64| hours_ago(days * 24);
     match period {
         Period::Day => (Step::Hour, hours_ago(23)),
-        _ if age < YOUNG => (Step::Hour, created_at.min(hours_ago(23))),
         Period::Week => (Step::Day, days_ago(6)),
         Period::Month => (Step::Day, days_ago(29)),
         Period::All if age < BY_DAY_MAX => (Step::Day, created_at.min(days_ago(6))),
@@ -198,15 +198,27 @@ mod tests {
 
     #[test]
     fn the_clicks_of_a_young_link_are_shown_by_hour() {
+        let hours = SignedDuration::from_hours;
+        for (name, age, expected) in [
+            ("", hours(23), Period::Day),
+            ("", hours(24), Period::Month),
+            ("7d", hours(1), Period::Week),
+            ("unknown", hours(1), Period::Day),
+        ] {
+            assert_eq!(Period::named(name, age), expected, "{name:?} at {age:?}");
+        }
+    }
+
+    #[test]
+    fn a_chart_has_hours_days_or_months_by_its_period() {
         let now: Timestamp = "2026-11-24T12:30:00Z".parse().unwrap();
         let bars = |period, created_at: &str| {
             let (step, since) = span(period, created_at.parse().unwrap(), now);
             (step, steps(step, &since, &now).len())
         };
         for (period, created_at, expected) in [
-            (Period::Month, "2026-11-24T12:00:00Z", (Step::Hour, 24)),
-            (Period::All, "2026-11-23T10:59:00Z", (Step::Hour, 27)),
-            (Period::Week, "2026-11-22T12:31:00Z", (Step::Hour, 49)),
+            (Period::Month, "2026-11-24T12:00:00Z", (Step::Day, 30)),
+            (Period::All, "2026-11-24T12:00:00Z", (Step::Day, 7)),
             (Period::Week, "2026-11-22T12:30:00Z", (Step::Day, 7)),
             (Period::Day, "2020-01-01T00:00:00Z", (Step::Hour, 24)),
             (Period::Month, "2020-01-01T00:00:00Z", (Step::Day, 30)),

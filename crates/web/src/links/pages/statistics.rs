@@ -62,7 +62,7 @@ pub(super) async fn show(
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::OK, None);
     };
-    let period = Period::named(&query.period);
+    let period = Period::named(&query.period, asked.at.duration_since(link.created_at));
     let (step, since) = chart::span(period, link.created_at, asked.at);
     let over_time = app.links.report(&short, &caller, step.grouping(), since).await?;
     let by_referrer = app.links.report(&short, &caller, Grouping::Referrer, since).await?;
