@@ -193,13 +193,15 @@ async fn an_admin_finds_an_account_and_bans_it(scripts: Scripts) {
     browser.press("Search").await;
     browser.one(".people li:only-child").await;
     browser.press("eve").await;
-    browser.press_and_wait("Ban account", "Done.").await;
+    browser.press("Ban account").await;
+    browser.press_and_wait("Yes, ban it", "Done.").await;
     until_signed_out(&eve, "/account").await;
     eve.sign_in("eve", PASSWORD).await;
     eve.wait_for_text("This account is banned.").await;
 
     browser.press("Lift ban").await;
-    browser.press_and_wait("Create code", "One-time code").await;
+    browser.press("Create code").await;
+    browser.press_and_wait("Yes, create it", "One-time code").await;
     let code = browser.text(".secret code").await;
     eve.open("/login/reset").await;
     eve.fill_in(&[("username", "eve"), ("code", &code), ("new", "another in the fog")]).await;

@@ -184,7 +184,8 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("accounts").await;
     browser.press("00-").await;
     look("an account").await;
-    browser.press_and_wait("Create code", "One-time code").await;
+    browser.press("Create code").await;
+    browser.press_and_wait("Yes, create it", "One-time code").await;
     look("a one-time code").await;
     scene.open("/admin/accounts?search=unknown").await;
     look("accounts, none found").await;
