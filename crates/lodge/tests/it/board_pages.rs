@@ -314,6 +314,8 @@ fn visitors_are_redirected_to_sign_in() {
     for path in ["/board/lobby", "/board/lobby/search", "/board/-/channels", "/board/lobby/m/7:1"] {
         server.ask("GET", path).browser().send().leads_to(303, &format!("/login?next={path}"));
     }
+    let search = server.ask("GET", "/board/lobby/search?q=fresh+snow").browser().send();
+    search.leads_to(303, "/login?next=/board/lobby/search%3Fq%3Dfresh%2520snow");
     server.get_each(401, &["/board/lobby/live", "/board/lobby/since", "/board/-/names?q=a"]);
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     board::app::{BoardApp, slug},
     error::HttpResult,
-    pages::{self, errors::FormErrors, forms},
+    pages::{self, errors::FormErrors, forms, words},
     request::{PathParam, QueryParams, RequestContext},
 };
 
@@ -47,7 +47,9 @@ pub(super) async fn show(
 ) -> HttpResult {
     let slug = slug(&segment)?;
     let Some(me) = signed_in_actor(&app, &asked).await? else {
-        return require_sign_in(&asked, &format!("/board/{slug}/search"));
+        let asked_for = |text| words::escaped(&format!("?q={}", words::escaped(text)));
+        let query = forms::non_empty(&q).map(asked_for).unwrap_or_default();
+        return require_sign_in(&asked, &format!("/board/{slug}/search{query}"));
     };
     let everywhere = !all.is_empty();
     let (mut found, mut errors) = (None, FormErrors::default());
