@@ -50,18 +50,20 @@ pub struct Keys {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     prefix: &'static str,
+    /// What a key is called in an error.
+    noun: &'static str,
 }
 
 impl Keys {
     /// Creates the service over `store`.
     pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self { store, clock, random, prefix: TOKEN_PREFIX }
+        Self { store, clock, random, prefix: TOKEN_PREFIX, noun: "API key" }
     }
 
-    /// Returns the service with another token prefix.
+    /// Returns the service with another token prefix, and another noun for a key in errors.
     #[must_use]
-    pub fn with_prefix(self, prefix: &'static str) -> Self {
-        Self { prefix, ..self }
+    pub fn of_kind(self, prefix: &'static str, noun: &'static str) -> Self {
+        Self { prefix, noun, ..self }
     }
 
     /// Creates a key and returns it with its token, which cannot be retrieved later.
@@ -75,9 +77,9 @@ impl Keys {
     /// Returns the key that `token` belongs to, unless it is revoked.
     pub async fn authenticate(&self, token: &str) -> Result<ApiKey> {
         let found = self.store.find(secret::token_digest(token)).await?;
-        found
-            .filter(|key| key.revoked_at.is_none())
-            .ok_or(Error::unauthenticated("this API key is unknown or revoked"))
+        found.filter(|key| key.revoked_at.is_none()).ok_or_else(|| {
+            Error::Unauthenticated(format!("this {} is unknown or revoked", self.noun).into())
+        })
     }
 
     /// Returns the key with this number, unless it is revoked.
@@ -92,10 +94,9 @@ impl Keys {
 
     /// Revokes the key called `name`; its links stay.
     pub async fn revoke(&self, name: &str) -> Result<ApiKey> {
-        self.store
-            .revoke(name, self.clock.now())
-            .await?
-            .ok_or(Error::not_found("there is no API key with this name"))
+        self.store.revoke(name, self.clock.now()).await?.ok_or_else(|| {
+            Error::NotFound(format!("there is no {} with this name", self.noun).into())
+        })
     }
 }
 

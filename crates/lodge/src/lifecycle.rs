@@ -104,7 +104,10 @@ async fn log_setup_code(services: &Services) -> Result<()> {
         && accounts.needs_admin().await?
     {
         let code = accounts.setup_code().reveal();
-        tracing::warn!(code, "there is no admin yet; open /admin/setup and enter this code");
+        tracing::warn!(
+            code,
+            "there is no admin yet; open /admin/setup, which asks for this code unless it is opened on this machine"
+        );
     }
     Ok(())
 }

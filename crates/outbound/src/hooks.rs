@@ -57,7 +57,7 @@ const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 const NOT_PUBLIC: &str =
-    "the host has no public address; board.hooks_private = true allows private ones";
+    "has no public address; the setting board.hooks_private = true allows private ones";
 
 type HookClient = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
 

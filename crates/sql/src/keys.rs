@@ -101,7 +101,7 @@ impl<D: Database> KeyStore for SqlKeys<D> {
         let (name, statements) = (name.to_owned(), self.table.statements());
         let add = move |tx: &mut dyn Tx| {
             if tx.insert(&statements.add, values![&name, &digest, at])?.is_none() {
-                return Err(Error::conflict("a key with that name already exists").into());
+                return Err(Error::conflict("this name is taken").into());
             }
             let added = tx.one(&statements.by_name, values![&name], read_key)?;
             added.ok_or_else(|| Error::internal("the key just inserted was not found").into())

@@ -15,7 +15,7 @@ use crate::{connection, migrations};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has locked the folder.
-    #[error("the data folder {} is in use by another process; each server needs a folder of its own", folder.display())]
+    #[error("the data folder {} is in use by another process; stop that process, or use another folder", folder.display())]
     Locked {
         /// The folder.
         folder: PathBuf,

@@ -119,7 +119,7 @@ pub(super) fn header_line(text: &str) -> Result<String> {
 /// Parses the URL. Returns it with the value of the `Host` header.
 fn parse(url: &str) -> Result<(Url, String)> {
     let parsed =
-        Url::parse(url).with_context(|| format!("`{url}` is not a URL like http://host:port"))?;
+        Url::parse(url).map_err(|_| anyhow!("`{url}` is not a URL like http://host:port"))?;
     match parsed.scheme() {
         "http" => {}
         "https" => bail!(

@@ -198,13 +198,7 @@ async fn execute_bot_command(
             CommandOutcome::KeyCreated { key, token: token.into() }
         }
         BotCommand::List => CommandOutcome::Keys(bots.list().await?),
-        BotCommand::Revoke { name } => {
-            let revoked = bots.revoke(&name).await;
-            CommandOutcome::KeyRevoked(revoked.map_err(|error| match error {
-                Error::NotFound(_) => Error::not_found("there is no bot of that name"),
-                other => other,
-            })?)
-        }
+        BotCommand::Revoke { name } => CommandOutcome::KeyRevoked(bots.revoke(&name).await?),
     })
 }
 

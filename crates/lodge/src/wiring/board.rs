@@ -33,7 +33,7 @@ pub(super) fn service(
     random: &Arc<dyn Random>,
 ) -> Board {
     let BoardPorts { stores, bots, .. } = ports;
-    let bots = Keys::new(bots, Arc::clone(clock), Arc::clone(random)).with_prefix(BOT_PREFIX);
+    let bots = Keys::new(bots, Arc::clone(clock), Arc::clone(random)).of_kind(BOT_PREFIX, "bot");
     Board::new(stores, keeper, bots, Arc::clone(clock))
 }
 

@@ -318,7 +318,7 @@ fn bots_write_with_a_key_until_it_is_revoked() {
     assert_eq!(server.lodge.admin_list(&["bot", "list"])[0][0], "Weather");
     server.lodge.admin(&["bot", "revoke", "Weather"]);
     assert_eq!(server.send_message(&bot, "b", "x").status, 401);
-    server.lodge.run(&["admin", "bot", "revoke", "unknown"]).fails("no bot of that name");
+    server.lodge.run(&["admin", "bot", "revoke", "unknown"]).fails("no bot with this name");
 }
 
 #[test]

@@ -290,5 +290,5 @@ fn only_admins_manage_hooks() {
     assert_eq!(another.take()[2], "two");
     assert!(!told.has_come(), "a removed hook gets no deliveries");
     lodge.admin(&["hook", "remove", "2"]);
-    lodge.run(&["admin", "hook", "remove", "2"]).fails("there is no such hook");
+    lodge.run(&["admin", "hook", "remove", "2"]).fails("there is no such webhook");
 }

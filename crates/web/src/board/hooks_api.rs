@@ -221,7 +221,7 @@ async fn remove(
     CallingActor(by): CallingActor,
 ) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
-    let id = id.parse().map_err(|_| Error::not_found("there is no such hook"))?;
+    let id = id.parse().map_err(|_| Error::not_found("there is no such webhook"))?;
     hooks.remove(HookId(id)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -326,7 +326,8 @@ fn scene_at(clock: Arc<dyn Clock>) -> (Arc<Memory>, Hub) {
         Arc::clone(&memory) as _,
     );
     let bots = Keys::new(Arc::clone(&memory) as _, Arc::clone(&clock) as _, Arc::new(OsRandom));
-    let board = Board::new(stores, keeper, bots.with_prefix(BOT_PREFIX), Arc::clone(&clock) as _);
+    let board =
+        Board::new(stores, keeper, bots.of_kind(BOT_PREFIX, "bot"), Arc::clone(&clock) as _);
     let accounts = AccountsClient::new(Arc::clone(&memory) as _);
     (memory, Hub::new(Arc::new(board), accounts, clock, 100, CancellationToken::new()))
 }

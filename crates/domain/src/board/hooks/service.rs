@@ -59,6 +59,6 @@ impl Hooks {
         if self.0.hooks.remove(id).await? {
             return Ok(());
         }
-        Err(Error::not_found("there is no such hook"))
+        Err(Error::not_found("there is no such webhook"))
     }
 }
