@@ -95,9 +95,9 @@ impl PendingWrites for RedisPendingWrites {
     }
 
     async fn mark_complete(&self, loss: &Loss) -> Result<()> {
-        let lost = self.0.shards.iter().zip(&loss.servers);
+        let servers = self.0.shards.iter().zip(&loss.servers);
         let marked =
-            lost.filter_map(|(shard, server)| Some(mark_complete(shard, server.as_ref()?)));
+            servers.filter_map(|(shard, server)| Some(mark_complete(shard, server.as_ref()?)));
         try_join_all(marked).await.map(drop)
     }
 
