@@ -37,7 +37,7 @@ pub(crate) const ADMIN: Section = Section {
     }],
 };
 
-/// Whether a path belongs to links, even if no route matches it: a link's pages, or any path of one segment.
+/// Whether a path belongs to links, even if no route matches it: a page of links, or a possible short.
 pub(crate) fn owns(path: &str) -> bool {
     let short = path.trim_start_matches('/').trim_end_matches('+');
     matches!(path, "/" | "/links" | "/new")
