@@ -205,7 +205,7 @@ fn every_error_of_rides_has_a_message() {
         ("PATCH", "/api/rides", "", 405),
         ("GET", "/api/rides/nothing", "", 404),
         ("GET", "/skiers/1/nothing", "", 404),
-        ("GET", "/resorts/", "", 404),
+        ("GET", "/resorts/1/nothing", "", 404),
         ("GET", "/skiers", "", 404),
         ("POST", "/skiers/1/seasons/2025/days/3/skiers/7/rides", "", 404),
         ("DELETE", "/resorts/1/seasons", "", 405),
