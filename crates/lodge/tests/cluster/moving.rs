@@ -30,7 +30,7 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 /// The number of links in a large source: several times the interval between two progress records.
-const MANY: usize = 4_000;
+const MANY: usize = 1_500;
 
 /// Returns the servers on the destination.
 fn deployment(keyspace: &Keyspace) -> Lodge {

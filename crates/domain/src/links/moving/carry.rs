@@ -45,7 +45,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { page: 500, at_once: 48, note_every: 2_000 }
+        Self { page: 500, at_once: 48, note_every: 500 }
     }
 }
 
