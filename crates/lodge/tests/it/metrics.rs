@@ -104,11 +104,13 @@ fn each_section_of_an_accounts_request_is_measured() {
     is_measured(&web, "lodge_accounts_cache_hit", 1.0);
 }
 
-/// Asserts a histogram in seconds with at least `at_least` observations, and its description.
+/// Waits for a histogram in seconds with at least `at_least` observations, which may be recorded after the
+/// response, and asserts its description.
 fn is_measured(server: &Server, section: &str, at_least: f64) {
+    eventually_true(&format!("{at_least} observations of {section}"), || {
+        server.metric(&format!("{section}_seconds_count")) >= at_least
+    });
     let text = server.ops("/metrics").text();
-    let count = server.metric(&format!("{section}_seconds_count"));
-    assert!(count >= at_least, "{section}: {count}");
     for part in ["# HELP ", "# TYPE "] {
         assert!(text.contains(&format!("{part}{section}_seconds")), "{section}: {part}");
     }
