@@ -1,14 +1,14 @@
 //! `cargo xtask cluster`: a real cluster for development.
 
 use std::{
+    fs,
     net::{Ipv4Addr, TcpListener},
     ops::RangeInclusive,
-    path::PathBuf,
-    thread,
+    path::{Path, PathBuf},
     time::Instant,
 };
 
-use anyhow::{Context as _, Result, anyhow, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Subcommand;
 use lodge_testbed::{Cluster, Layout, Member};
 
@@ -86,10 +86,15 @@ fn status(cluster: &Cluster) -> Result<()> {
 }
 
 /// Runs `work` on a new cluster with this Lodge, and removes the cluster afterwards.
-pub(crate) fn with_own(lodge: PathBuf, work: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
-    let cluster = Cluster::new(Layout::in_block(&process::root(), block()?), lodge);
+pub(crate) fn with_own(lodge: &Path, work: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
+    let layout = Layout::in_block(&process::root(), block()?);
+    let own = layout.root().join("lodge");
+    let cluster = Cluster::new(layout, own.clone());
     // Removes what an earlier run may have left.
     cluster.down()?;
+    // Tests put a binary with their own profile where the release was.
+    own.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::copy(lodge, own)?;
     let done = cluster.up().and_then(|()| work(&cluster));
     done.and(cluster.down())
 }
@@ -109,15 +114,4 @@ const BUILD: [&str; 5] = ["build", "--release", "--locked", "--package", "lodge"
 pub(crate) fn built_lodge() -> Result<PathBuf> {
     process::run("cargo", &BUILD, &[])?;
     Ok(process::root().join("target/release/lodge"))
-}
-
-/// Runs `work`, and meanwhile builds Lodge in release mode with the lowest CPU priority.
-pub(crate) fn while_lodge_is_built(work: impl FnOnce() -> Result<()>) -> Result<()> {
-    thread::scope(|scope| {
-        let idly = ["-n", "19", "cargo"];
-        let build = scope.spawn(move || process::run("nice", &[&idly[..], &BUILD].concat(), &[]));
-        let done = work();
-        let release = build.join().unwrap_or_else(|_| Err(anyhow!("the build panicked")));
-        done.and(release)
-    })
 }

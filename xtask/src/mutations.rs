@@ -100,7 +100,7 @@ impl Drop for Mutated {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let passes = Passes::of("mutations", options.resume)?;
     system::provide(FOR_CLUSTERS)?;
-    cluster::with_own(cluster::built_lodge()?, |cluster| {
+    cluster::with_own(&cluster::built_lodge()?, |cluster| {
         let block = cluster.layout().block().to_string();
         let mut undetected = Vec::new();
         for mutation in &MUTATIONS {

@@ -36,6 +36,9 @@ const TESTED: [&str; 3] = ["--workspace", "--exclude", "lodge-fuzz"];
 const CLIPPY: [(&str, &str); 2] =
     [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"), ("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__")];
 
+/// The profile of tests, which shares the dependencies of the release.
+const PROFILE: [&str; 2] = ["--profile", "bench"];
+
 /// Concurrent tests: many wait for a deadline or for a process to start.
 const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
 
@@ -59,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let alone = if options.wants(ALONE) { alone() } else { Ok(()) };
     if options.wants(FAULTS) || options.wants(CLUSTER) {
         system::provide(FOR_CLUSTERS)?;
-        cluster::with_own(cluster::built_lodge()?, |cluster| on_cluster(options, cluster))?;
+        cluster::with_own(&cluster::built_lodge()?, |cluster| on_cluster(options, cluster))?;
     }
     alone
 }
@@ -78,20 +81,17 @@ fn rustdoc() -> Result<()> {
     process::run("cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
-/// Runs Clippy and the tests on one machine; meanwhile Lodge is built for the tests on a cluster.
+/// Runs Clippy and the tests on one machine.
 fn alone() -> Result<()> {
     system::provide(FOR_TESTS)?;
     if is_nightly() {
         system::provide_firefox()?;
     }
     let no_run = ["test", "--all-targets", "--no-run"];
-    process::run("cargo", &[&no_run, &TESTED[..]].concat(), &CLIPPY)?;
+    process::run("cargo", &[&no_run, &PROFILE[..], &TESTED[..]].concat(), &CLIPPY)?;
     // The fuzz targets have no tests.
-    process::run("cargo", &["build", "--workspace", "--bins"], &CLIPPY)?;
-    cluster::while_lodge_is_built(|| {
-        let targets = ["--lib", "--bins", "--test", "it", "--test", "browser"];
-        tests(&targets, &[THREADS])
-    })
+    process::run("cargo", &[&["build", "--workspace", "--bins"], &PROFILE[..]].concat(), &CLIPPY)?;
+    tests(&["--lib", "--bins", "--test", "it", "--test", "browser"], &[THREADS])
 }
 
 /// The faults come first: a restarted node would have to read the hundreds of tables that the tests leave.
@@ -105,7 +105,7 @@ fn on_cluster(options: &Options, cluster: &Cluster) -> Result<()> {
 
 /// Runs the tests of these targets, also when some fail; at nightly depth also the ignored ones.
 fn tests(targets: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let mut arguments = [&["test", "--no-fail-fast"], &TESTED[..], targets].concat();
+    let mut arguments = [&["test", "--no-fail-fast"], &PROFILE[..], &TESTED[..], targets].concat();
     let mut environment = [environment, &CLIPPY].concat();
     if is_nightly() {
         arguments.extend(["--", "--include-ignored"]);

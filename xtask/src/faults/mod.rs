@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None => cluster::built_lodge()?,
     };
     let kept = options.lodge.is_none().then_some(file.as_path());
-    cluster::with_own(lodge, |cluster| run_on(cluster, &runs, &commit, kept))
+    cluster::with_own(&lodge, |cluster| run_on(cluster, &runs, &commit, kept))
 }
 
 /// The rows with their seeds, except those that have passed on this commit if the command resumes.
