@@ -95,7 +95,7 @@ async fn a_tab_opened_or_left_alone_during_writes_misses_no_message(engine: Engi
     browser.switch_to(third).await;
     browser.wait_for_script(GAPS, &format!("none until {last}")).await;
     assert_eq!(stored(&scene.lodge), last + 1);
-    scene.end().await;
+    // Not `scene.end()`: the stream of a tab that is slower than the writes may be cut, which the browser logs.
 }
 
 /// Returns the messages that are missing, duplicated or misplaced between the first and the last shown message.
