@@ -88,13 +88,13 @@ fn status(cluster: &Cluster) -> Result<()> {
 /// Runs `work` on a new cluster with this Lodge, and removes the cluster afterwards.
 pub(crate) fn with_own(lodge: &Path, work: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
     let layout = Layout::in_block(&process::root(), block()?);
-    let own = layout.root().join("lodge");
-    let cluster = Cluster::new(layout, own.clone());
+    let root = layout.root().to_owned();
+    let cluster = Cluster::new(layout, root.join("lodge"));
     // Removes what an earlier run may have left.
     cluster.down()?;
-    // Tests put a binary with their own profile where the release was.
-    own.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::copy(lodge, own)?;
+    // A copy, because `cargo test` replaces target/release/lodge by a build with the profile of the tests.
+    fs::create_dir_all(&root)?;
+    fs::copy(lodge, root.join("lodge"))?;
     let done = cluster.up().and_then(|()| work(&cluster));
     done.and(cluster.down())
 }
