@@ -8,10 +8,12 @@ use http::{Method, StatusCode, header};
 use lodge_domain::{
     Error,
     accounts::{AccountsClient, FreshSession, Provider, SignIn},
+    links::RESERVED,
     passwords::Password,
 };
 use serde::Deserialize;
 use tokio::time::timeout;
+use url::Url;
 
 use crate::{
     context::SiteContext,
@@ -207,15 +209,25 @@ pub(crate) fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> Ht
     Ok(response)
 }
 
-/// Returns `next`, if it is a path of this site.
+/// Returns `next`, if it is the path of a page of this site.
 pub(crate) fn own_path(next: &str) -> Option<&str> {
-    Some(next).filter(|next| is_own_path(next))
+    Some(next).filter(|next| is_own_path(next) && leads_to_page(next))
 }
 
 /// Whether every browser reads `next` as a path of this site.
 fn is_own_path(next: &str) -> bool {
     let is_plain = next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     is_plain && next.starts_with('/') && !next.starts_with("//")
+}
+
+/// Whether the path, as a browser resolves it, is the front page or below a reserved name. Other paths are short links,
+/// which lead to other sites.
+fn leads_to_page(path: &str) -> bool {
+    let Ok(url) = Url::parse("http://site.invalid").and_then(|site| site.join(path)) else {
+        return false;
+    };
+    let first = url.path_segments().and_then(|mut segments| segments.next());
+    url.path() == "/" || first.is_some_and(|first| RESERVED.contains(&first))
 }
 
 /// `POST /logout`.
@@ -261,6 +273,26 @@ mod tests {
             ["", "links", "//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nb: c"]
         {
             assert!(!is_own_path(path), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_sign_in_never_leads_to_a_short_link() {
+        for path in ["/", "/?saved", "/board/lobby", "/admin", "/links/../account"] {
+            assert_eq!(own_path(path), Some(path));
+        }
+        for path in [
+            "/promo",
+            "/promo?a=b",
+            "/promo/",
+            "/Links",
+            "/links/../promo",
+            "/links/%2e%2E/promo",
+            "/./promo",
+            "/%6cinks",
+            "/account/.././/promo",
+        ] {
+            assert_eq!(own_path(path), None, "{path}");
         }
     }
 

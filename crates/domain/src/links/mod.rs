@@ -23,7 +23,7 @@ pub use link::{ClickLimit, Link, LinkId, LinkState, RedirectCode, Tags};
 pub use manage_key::{MANAGE_PREFIX, ManageKeys};
 pub use replacement::Replacement;
 pub use service::{Follow, Links, LinksPorts, LinksSettings, Mode, View};
-pub use short::Short;
+pub use short::{RESERVED, Short};
 pub use store::{
     Candidate, ChangeFeed, Claim, FEED_KEPT, LinkCopies, LinkQuery, LinkStore, Refusal, Replaced,
     StoredLinkOutcome, TakenClick,

@@ -165,6 +165,9 @@ fn a_sign_in_redirects_to_this_site_only() {
         ("https%3A%2F%2Fevil.example", "/links"),
         ("%2F%5Cevil.example", "/links"),
         ("%2Fa%0D%0ASet-Cookie%3A+x", "/links"),
+        // A short link leads to another site.
+        ("%2Fpromo", "/links"),
+        ("%2Faccount%2F..%2Fpromo", "/links"),
     ] {
         server.post("/login").form(&format!("{SIGN_IN}&next={next}")).send().leads_to(303, leads);
     }

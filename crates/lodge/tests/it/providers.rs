@@ -286,10 +286,17 @@ fn a_sign_in_by_a_provider_redirects_to_this_site_only() {
     };
     assert_eq!(came_to("/links?page=2"), "/links?page=2", "a sign-up");
     assert_eq!(came_to("/account?welcome"), "/account?welcome");
-    let long = format!("/{}", "a".repeat(5_000));
-    for next in
-        ["", "//evil.example", "https://evil.example/", "/%5Cevil.example", "/%0D%0Aa:b", &long]
-    {
+    let long = format!("/account/{}", "a".repeat(5_000));
+    for next in [
+        "",
+        "//evil.example",
+        "https://evil.example/",
+        "/%5Cevil.example",
+        "/%0D%0Aa:b",
+        &long,
+        "/promo",
+        "/account/../promo",
+    ] {
         assert_eq!(came_to(next), "/links", "{next}");
     }
 
