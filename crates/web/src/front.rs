@@ -102,7 +102,7 @@ impl HttpService {
         let began = Instant::now();
         let id = self.request_id(peer, request.headers());
         let mut response = links::redirect::redirect_cached(links, request, &id)?;
-        headers::add_transport(&mut response, self.0.over_tls);
+        headers::add_to_all(&mut response, self.0.over_tls);
         self.0.redirects.redirect(response.status(), began);
         Some(response)
     }

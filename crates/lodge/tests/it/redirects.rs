@@ -20,6 +20,7 @@ fn a_link_redirects_with_its_own_code_and_is_not_cached_by_browsers() {
             let answer = server.get(&format!("/r{code}"));
             assert_eq!(answer.leads(), (code, Some("https://example.org/")));
             assert_eq!(answer.header("cache-control"), Some("private, no-store"));
+            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
             assert!(answer.header("x-request-id").is_some());
             assert!(answer.body.is_empty());
         }

@@ -16,11 +16,13 @@ pub(crate) const POLICY_FORM_LEADS_AWAY: HeaderValue = HeaderValue::from_static(
 
 const NOT_KEPT: HeaderValue = HeaderValue::from_static("no-store");
 
+const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
+
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Adds the headers that the route has not set itself.
 pub(crate) fn add(response: &mut Response, over_tls: bool) {
-    add_transport(response, over_tls);
+    add_to_all(response, over_tls);
     if response.status().is_redirection() {
         // A redirect has no content to protect, and a Referrer-Policy would hide the referrer from a link's target.
         response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NOT_KEPT);
@@ -28,7 +30,6 @@ pub(crate) fn add(response: &mut Response, over_tls: bool) {
     }
     let defaults = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (
@@ -43,7 +44,8 @@ pub(crate) fn add(response: &mut Response, over_tls: bool) {
 }
 
 /// Adds the headers that redirects carry, too.
-pub(crate) fn add_transport(response: &mut Response, over_tls: bool) {
+pub(crate) fn add_to_all(response: &mut Response, over_tls: bool) {
+    response.headers_mut().entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(NO_SNIFFING);
     if over_tls {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
     }
