@@ -28,6 +28,7 @@ use crate::{
         instruments::{self, RedirectInstruments},
         request_id::{self, RequestId, RequestIds},
         server::ConnectionHandler,
+        unread::UnreadBody,
     },
     error::{HttpResult, Problem},
     links,
@@ -123,8 +124,9 @@ impl HttpService {
         }
     }
 
-    async fn routed(&self, peer: SocketAddr, request: Request<Body>) -> Response {
+    async fn routed(&self, peer: SocketAddr, mut request: Request<Body>) -> Response {
         let began = Instant::now();
+        let unread = UnreadBody::observe(&mut request);
         let client = Client::of(peer, request.headers());
         let id = self.request_id(peer, request.headers());
         let method = request.method().clone();
@@ -142,6 +144,9 @@ impl HttpService {
         }
         visit.complete(&self.0.site, &mut response).await;
         headers::add(&mut response, self.0.over_tls);
+        if let Some(unread) = unread {
+            unread.complete(&mut response).await;
+        }
         response.headers_mut().insert(request_id::HEADER, id.header_value());
         let route = response
             .extensions()

@@ -62,6 +62,35 @@ fn a_body_that_does_not_end_times_out() {
 }
 
 #[test]
+fn an_answer_before_the_end_of_the_body_announces_that_the_connection_closes() {
+    let server = Lodge::new().start();
+    let head = "POST /api/unknown HTTP/1.1\r\nHost: x\r\nContent-Length:";
+    for (head_end, body) in [("1000\r\n", "{"), ("2\r\nExpect: 100-continue\r\n", "")] {
+        let mut wire = server.send_raw(format!("{head} {head_end}\r\n{body}").as_bytes());
+        let answer = wire.read().unwrap();
+        assert_eq!(
+            (answer.status, answer.header("connection")),
+            (404, Some("close")),
+            "{head_end}"
+        );
+    }
+}
+
+#[test]
+fn a_connection_stays_open_after_a_short_body_that_no_handler_reads() {
+    let server = Lodge::new().start();
+    let head = "POST /api/unknown HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n";
+    let mut wire = server.send_raw(head.as_bytes());
+    // The body comes in a packet of its own.
+    wire.write(b"{}").unwrap();
+    for _ in 0..2 {
+        let answer = wire.read().unwrap();
+        assert_eq!((answer.status, answer.header("connection")), (404, None));
+        wire.write(format!("{head}{{}}").as_bytes()).unwrap();
+    }
+}
+
+#[test]
 fn a_long_body_has_a_longer_timeout() {
     let lodge =
         Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").with("LODGE_APPS", "accounts");

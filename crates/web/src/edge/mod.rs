@@ -11,3 +11,4 @@ pub(crate) mod request_id;
 pub mod server;
 pub(crate) mod stream;
 pub mod threads;
+pub(crate) mod unread;
