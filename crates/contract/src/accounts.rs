@@ -249,6 +249,55 @@ pub async fn a_change_is_made_only_if_the_role_is_the_expected_one(fixture: &Acc
     assert!(ban(Role::Admin).await.is_some());
 }
 
+/// Promise: of admins who demote each other at once, one stays.
+pub async fn of_admins_who_demote_each_other_one_stays(fixture: &AccountsFixture) {
+    let store = &fixture.accounts;
+    for _ in 0..10 {
+        let pair = [fixture.sign_up().await.id, fixture.sign_up().await.id];
+        let set_role = |role, id: AccountId, by: Option<AccountId>| {
+            let change = AccountChange {
+                role: Some(role),
+                staff_role: by.map(|_| Role::Admin),
+                ..AccountChange::default()
+            };
+            let event = event(id, AccountEventKind::RoleChanged, 1);
+            let event = AccountEvent { by: by.map_or(event.by, Actor::Staff), ..event };
+            let store = Arc::clone(store);
+            async move { store.change(change, event).await.unwrap() }
+        };
+        for id in pair {
+            set_role(Role::Admin, id, None).await.unwrap();
+        }
+        let demote = |number: usize| set_role(Role::Member, pair[number], Some(pair[1 - number]));
+        let demoted = at_once(2, demote).await.into_iter().flatten().count();
+        assert_eq!(demoted, 1);
+    }
+}
+
+/// A change that expects the staff member to have a role is refused where a ban or another role came first.
+pub async fn a_change_by_staff_is_made_only_while_they_have_their_role(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let (account, staff) = (fixture.sign_up().await, fixture.sign_up().await);
+    let ban = async |by| {
+        let change = AccountChange {
+            banned_at: Some(Some(at(7))),
+            staff_role: Some(Role::Moderator),
+            ..AccountChange::default()
+        };
+        let event = AccountEvent { by, ..event(account.id, AccountEventKind::Banned, 7) };
+        store.change(change, event).await.unwrap().is_some()
+    };
+    let by_staff = Actor::Staff(staff.id);
+    assert!(!ban(by_staff).await, "a member");
+    let raise = AccountChange { role: Some(Role::Moderator), ..AccountChange::default() };
+    changed(store, staff.id, AccountEventKind::RoleChanged, raise).await;
+    assert!(ban(by_staff).await);
+    assert!(!ban(Actor::Owner).await, "no staff member");
+    let banned = AccountChange { banned_at: Some(Some(at(8))), ..AccountChange::default() };
+    changed(store, staff.id, AccountEventKind::Banned, banned).await;
+    assert!(!ban(by_staff).await, "banned");
+}
+
 /// Promise: of many accounts that want to be the first admin at once, one becomes it. The stores have no admin at first.
 pub async fn of_many_at_once_one_becomes_the_first_admin(fixture: &AccountsFixture) {
     let store = &fixture.accounts;

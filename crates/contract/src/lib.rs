@@ -112,6 +112,8 @@ macro_rules! accounts_promises {
             accounts::a_change_leaves_other_fields_alone,
             accounts::a_picture_is_replaced_only_if_it_is_the_expected_one,
             accounts::a_change_is_made_only_if_the_role_is_the_expected_one,
+            accounts::a_change_by_staff_is_made_only_while_they_have_their_role,
+            accounts::of_admins_who_demote_each_other_one_stays,
             accounts::pictures_of_accounts_are_reported,
             accounts::the_name_of_a_deleted_account_stays_taken,
             accounts::the_events_of_an_account_are_stored,

@@ -157,6 +157,8 @@ pub struct AccountChange {
     pub by_session: Option<SessionId>,
     /// Condition: the account has this role, which decided that the caller may change it.
     pub had_role: Option<Role>,
+    /// Condition: the staff member who makes the change has this role, and is not banned, when it is committed.
+    pub staff_role: Option<Role>,
     /// Condition: no account is an admin.
     pub without_admin: bool,
     /// The picture; `Some(None)` removes it.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Accounts, Actor, Email,
-    EndSessions, LinkedIdentity, NewPassword, Nickname, PictureId, Role, Session, SessionId,
-    SignedIn, failures::Counted, provider_login::CHANGED, service::NO_ACCOUNT,
+    EndSessions, LinkedIdentity, NewPassword, Nickname, PictureId, Session, SessionId, SignedIn,
+    failures::Counted, provider_login::CHANGED, service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch, pictures::PICTURES_PER_CALL_MAX};
 
@@ -142,15 +142,15 @@ impl Accounts {
         me: &SignedIn,
         picture: Option<PictureId>,
     ) -> Result<(Account, Option<PictureId>)> {
-        self.replace_picture(me.account.id, picture, None, Actor::Owner).await
+        self.replace_picture(me.account.id, picture, AccountChange::default(), Actor::Owner).await
     }
 
-    /// The same on behalf of `by`, if the account's role is `had_role`.
+    /// The same on behalf of `by`, on the conditions of `conditions`.
     pub(super) async fn replace_picture(
         &self,
         id: AccountId,
         picture: Option<PictureId>,
-        had_role: Option<Role>,
+        conditions: AccountChange,
         by: Actor,
     ) -> Result<(Account, Option<PictureId>)> {
         for _ in 0..PICTURE_TRIES {
@@ -162,8 +162,7 @@ impl Accounts {
             let change = AccountChange {
                 picture: Some(picture),
                 had_picture: Some(former),
-                had_role,
-                ..AccountChange::default()
+                ..conditions.clone()
             };
             let event = self.event(id, AccountEventKind::PictureChanged, by);
             if let Some(account) = self.ports.store.change(change, event).await? {

@@ -1,7 +1,7 @@
 //! Commands of moderators and admins on other accounts.
 
 use super::{
-    Account, AccountQuery, Accounts, Actor, PictureId, Role, SessionDigest, SignedIn, Username,
+    Account, AccountQuery, Accounts, PictureId, Role, SessionDigest, SignedIn, Username,
     client::calls,
 };
 use crate::{Error, Result, secret::SecretText};
@@ -25,32 +25,32 @@ calls! {
         /// Bans an account.
         pub fn ban = Ban(name: Username) -> Account {
             let account = accounts.account_below(me, Role::Moderator, &name).await?;
-            accounts.ban(&account, by(me)).await?
+            accounts.ban(&account, Some(&me.account)).await?
         }
 
         /// Lifts a ban.
         pub fn unban = Unban(name: Username) -> Account {
             let account = accounts.account_below(me, Role::Moderator, &name).await?;
-            accounts.unban(&account, by(me)).await?
+            accounts.unban(&account, Some(&me.account)).await?
         }
 
         /// Changes an account's role.
         pub fn set_role = SetRole(name: Username, role: Role) -> Account {
             me.account.check_role(Role::Admin)?;
             not_oneself(me, &name)?;
-            accounts.set_role(&accounts.user(&name).await?, role, by(me)).await?
+            accounts.set_role(&accounts.user(&name).await?, role, Some(&me.account)).await?
         }
 
         /// Issues a one-time code with which the account's owner can set a new password.
         pub fn issue_reset = IssueReset(name: Username) -> SecretText {
             let account = accounts.account_below(me, Role::Admin, &name).await?;
-            accounts.issue_reset(&account, by(me)).await?
+            accounts.issue_reset(&account, Some(&me.account)).await?
         }
 
         /// Removes an account's picture, and returns the account and the picture's id.
         pub fn take_picture = TakePicture(name: Username) -> (Account, Option<PictureId>) {
             let account = accounts.account_below(me, Role::Moderator, &name).await?;
-            accounts.take_picture(&account, by(me)).await?
+            accounts.take_picture(&account, Some(&me.account)).await?
         }
     }
 }
@@ -67,10 +67,6 @@ impl Accounts {
             Err(Error::forbidden("you can only do this to accounts with a lower role than yours"))
         }
     }
-}
-
-fn by(me: &SignedIn) -> Actor {
-    Actor::Staff(me.account.id)
 }
 
 /// Refuses a change of the caller's own role, so that an admin is always left.

@@ -126,14 +126,19 @@ impl Accounts {
         Ok(events.into_iter().map(|event| EventWithStaff { staff: staff(&event), event }).collect())
     }
 
-    /// Changes an account's role.
-    pub async fn set_role(&self, account: &Account, role: Role, by: Actor) -> Result<Account> {
+    /// Changes an account's role on behalf of a staff member, or of the operator (`None`).
+    pub async fn set_role(
+        &self,
+        account: &Account,
+        role: Role,
+        by: Option<&Account>,
+    ) -> Result<Account> {
         let change = AccountChange { role: Some(role), ..AccountChange::default() };
         self.change_others(account, change, AccountEventKind::RoleChanged, by).await
     }
 
     /// Bans an account and ends all its sessions.
-    pub async fn ban(&self, account: &Account, by: Actor) -> Result<Account> {
+    pub async fn ban(&self, account: &Account, by: Option<&Account>) -> Result<Account> {
         let change = AccountChange {
             banned_at: Some(Some(self.ports.clock.now())),
             ending: Some(EndSessions::All),
@@ -143,7 +148,7 @@ impl Accounts {
     }
 
     /// Lifts a ban.
-    pub async fn unban(&self, account: &Account, by: Actor) -> Result<Account> {
+    pub async fn unban(&self, account: &Account, by: Option<&Account>) -> Result<Account> {
         let change = AccountChange { banned_at: Some(None), ..AccountChange::default() };
         self.change_others(account, change, AccountEventKind::Unbanned, by).await
     }
@@ -152,14 +157,14 @@ impl Accounts {
     pub async fn take_picture(
         &self,
         account: &Account,
-        by: Actor,
+        by: Option<&Account>,
     ) -> Result<(Account, Option<PictureId>)> {
-        self.replace_picture(account.id, None, Some(account.role), by).await
+        self.replace_picture(account.id, None, conditions(account, by), actor(by)).await
     }
 
     /// Issues a code with which the owner can set a new password, once, and ends all sessions of the account. The
     /// code cannot be retrieved later.
-    pub async fn issue_reset(&self, account: &Account, by: Actor) -> Result<SecretText> {
+    pub async fn issue_reset(&self, account: &Account, by: Option<&Account>) -> Result<SecretText> {
         let code = secret::random_token(RESET_PREFIX, &*self.ports.random);
         let (digest, expires_at) = (secret::token_digest(&code), self.expiry(RESET_LIFETIME));
         let change = AccountChange {
@@ -201,16 +206,31 @@ impl Accounts {
         self.ports.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
     }
 
-    /// Changes an account, if its role is the one that was read.
+    /// Changes an account, if its role and that of the staff member are those that were read.
     async fn change_others(
         &self,
         account: &Account,
         change: AccountChange,
         kind: AccountEventKind,
-        by: Actor,
+        by: Option<&Account>,
     ) -> Result<Account> {
-        let change = AccountChange { had_role: Some(account.role), ..change };
-        self.ports.store.change(change, self.event(account.id, kind, by)).await?.ok_or(CHANGED)
+        let AccountChange { had_role, staff_role, .. } = conditions(account, by);
+        let change = AccountChange { had_role, staff_role, ..change };
+        let event = self.event(account.id, kind, actor(by));
+        self.ports.store.change(change, event).await?.ok_or(CHANGED)
+    }
+}
+
+fn actor(by: Option<&Account>) -> Actor {
+    by.map_or(Actor::Operator, |staff| Actor::Staff(staff.id))
+}
+
+/// The conditions of a change: both accounts have the roles that were read.
+fn conditions(account: &Account, by: Option<&Account>) -> AccountChange {
+    AccountChange {
+        had_role: Some(account.role),
+        staff_role: by.map(|staff| staff.role),
+        ..AccountChange::default()
     }
 }
 

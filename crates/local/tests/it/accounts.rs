@@ -18,8 +18,8 @@ use lodge_contract::{
 use lodge_domain::{
     Error, Result,
     accounts::{
-        AccountChange, AccountEventKind, Accounts, Actor, Backend, Call, EndSessions,
-        Failures as _, NewPassword, OwnAccountCall, PictureId, Reply, Role, SessionDigest, SignIn,
+        AccountChange, AccountEventKind, Accounts, Backend, Call, EndSessions, Failures as _,
+        NewPassword, OwnAccountCall, PictureId, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
     passwords::Password,
@@ -273,7 +273,7 @@ async fn a_reset_code_is_valid_while_its_name_is_locked() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let account = fixture.stores.sign_up().await;
-    let code = accounts.issue_reset(&account, Actor::Operator).await.unwrap();
+    let code = accounts.issue_reset(&account, None).await.unwrap();
     let name = account.username;
     while fixture.failures.count(name.as_str(), None, at(10)).await.is_ok() {}
     let locked = accounts.sign_in(guess(name.as_str())).await;
@@ -287,13 +287,30 @@ async fn a_reset_code_is_valid_while_its_name_is_locked() {
 }
 
 #[tokio::test]
+async fn of_two_admins_who_demote_each_other_at_once_one_stays() {
+    let fixture = Fixture::new();
+    let accounts = Arc::clone(&fixture.backend.accounts.read());
+    let mut admins = Vec::new();
+    for _ in 0..2 {
+        let account = fixture.stores.sign_up().await;
+        admins.push(accounts.set_role(&account, Role::Admin, None).await.unwrap());
+    }
+    let [one, other] = &admins[..] else { unreachable!() };
+    // Each read the other as an admin, and was one itself.
+    let first = accounts.set_role(other, Role::Member, Some(one)).await;
+    let second = accounts.set_role(one, Role::Member, Some(other)).await;
+    assert!(first.is_ok() && matches!(second, Err(Error::Conflict(_))), "{second:?}");
+    assert!(fixture.stores.accounts.has_admin().await.unwrap());
+}
+
+#[tokio::test]
 async fn staff_cannot_act_on_an_account_that_was_promoted_meanwhile() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let store = &*fixture.stores.accounts;
     let (staff, read) = (fixture.stores.sign_up().await, fixture.stores.sign_up().await);
-    accounts.set_role(&read, Role::Admin, Actor::Operator).await.unwrap();
-    let by = Actor::Staff(staff.id);
+    accounts.set_role(&read, Role::Admin, None).await.unwrap();
+    let by = Some(&staff);
     let picture = PictureId::stored([7; 32]);
     let set = AccountChange { picture: Some(Some(picture)), ..AccountChange::default() };
     store.change(set, event(read.id, AccountEventKind::PictureChanged, 1)).await.unwrap().unwrap();

@@ -13,7 +13,7 @@ use anyhow::Context;
 use futures_util::{SinkExt, StreamExt};
 use lodge_domain::{
     Error,
-    accounts::{Accounts, Actor, NewPassword},
+    accounts::{Accounts, NewPassword},
     board::Hooks,
     keys::Keys,
     rides::{GateId, Rides, SkierId},
@@ -275,7 +275,6 @@ async fn execute_user_command(
     accounts: &Accounts,
     command: UserCommand,
 ) -> lodge_domain::Result<CommandOutcome> {
-    const BY: Actor = Actor::Operator;
     let user = async |name| accounts.user(&name).await;
     Ok(match command {
         UserCommand::Create { username, password, role } => {
@@ -289,23 +288,23 @@ async fn execute_user_command(
         }
         UserCommand::List(query) => CommandOutcome::Users(accounts.list(query).await?),
         UserCommand::SetRole { username, role } => {
-            CommandOutcome::User(accounts.set_role(&user(username).await?, role, BY).await?)
+            CommandOutcome::User(accounts.set_role(&user(username).await?, role, None).await?)
         }
         UserCommand::Ban { username } => {
-            CommandOutcome::User(accounts.ban(&user(username).await?, BY).await?)
+            CommandOutcome::User(accounts.ban(&user(username).await?, None).await?)
         }
         UserCommand::Unban { username } => {
-            CommandOutcome::User(accounts.unban(&user(username).await?, BY).await?)
+            CommandOutcome::User(accounts.unban(&user(username).await?, None).await?)
         }
         // The next sweep deletes the files: this process may not have the picture folder.
         UserCommand::TakePicture { username } => {
-            CommandOutcome::User(accounts.take_picture(&user(username).await?, BY).await?.0)
+            CommandOutcome::User(accounts.take_picture(&user(username).await?, None).await?.0)
         }
         UserCommand::Events { username } => {
             CommandOutcome::UserEvents(accounts.events(&username).await?)
         }
         UserCommand::Reset { username } => {
-            let code = accounts.issue_reset(&user(username).await?, BY).await?;
+            let code = accounts.issue_reset(&user(username).await?, None).await?;
             CommandOutcome::ResetIssued { code }
         }
     })

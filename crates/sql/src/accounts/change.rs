@@ -1,7 +1,7 @@
 //! Creates, changes and deletes accounts.
 
 use lodge_domain::accounts::{
-    Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Email, EndSessions,
+    Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Actor, Email, EndSessions,
     NewAccount, PictureId, Role,
 };
 
@@ -23,6 +23,7 @@ statements! {
         VALUES (?, ?, ?, ?, ?, 1, ?)");
     /// Locks the account's row: the first statement of every change of an account or of rows that belong to it.
     LOCK_ACCOUNT = for_update!("SELECT epoch, picture, role FROM accounts WHERE id = ? AND deleted_at IS NULL");
+    STAFF_ROLE = same("SELECT role FROM accounts WHERE id = ? AND deleted_at IS NULL AND banned_at IS NULL");
     SET_NICKNAME = same("UPDATE accounts SET nickname = nullif(?, username) WHERE id = ?");
     SET_EMAIL = same("UPDATE accounts SET email = ? WHERE id = ?");
     SET_ROLE = same("UPDATE accounts SET role = ? WHERE id = ?");
@@ -79,6 +80,11 @@ pub(super) fn change(
     {
         return Ok(None);
     }
+    if let Some(role) = change.staff_role
+        && !is_staff(tx, event.by, role)?
+    {
+        return Ok(None);
+    }
     if change.without_admin {
         tx.guard("first admin", 0)?;
         if has_admin(tx)? {
@@ -94,6 +100,14 @@ pub(super) fn change(
     }
     events::record(tx, event)?;
     get(tx, id)
+}
+
+/// Whether the staff member has this role. Of two who take each other's role at once, the later one has it no more.
+fn is_staff(tx: &mut dyn Tx, by: Actor, role: Role) -> Result<bool, Failure> {
+    let Actor::Staff(id) = by else { return Ok(false) };
+    tx.guard("staff", 0)?;
+    let has = tx.one(&STAFF_ROLE, values![id.0], |row| row::role(row.get(0)?))?;
+    Ok(has == Some(role))
 }
 
 /// Updates the columns that a change names.
