@@ -14,9 +14,6 @@ use crate::{
     samples::{at, at_once, found, fresh, link, target},
 };
 
-/// The number of random sequences.
-const CASES: usize = 20;
-
 /// For any order of arrival, the `PUT` with the newest time wins; of two with the same time, the one whose target
 /// sorts last.
 pub async fn the_newest_put_wins_in_any_order(fixture: &Fixture) {
@@ -24,7 +21,8 @@ pub async fn the_newest_put_wins_in_any_order(fixture: &Fixture) {
     let strategy = proptest::collection::vec(put, 1..12)
         .prop_flat_map(|puts| (Just(puts.clone()), Just(puts).prop_shuffle()));
     let mut runner = TestRunner::deterministic();
-    for _ in 0..CASES {
+    // Each case is dozens of writes, on a cluster too.
+    for _ in 0..runner.config().cases / 32 {
         let (puts, shuffled) = strategy.new_tree(&mut runner).unwrap().current();
         let newest = puts.iter().max().unwrap();
         for order in [puts.clone(), shuffled] {

@@ -41,7 +41,10 @@ fn cassandra() -> Vec<SocketAddr> {
     cluster.layout().addresses(Kind::Cassandra)
 }
 
-/// A keyspace, which is dropped with this value.
+/// The keyspace of [`Keyspace::emptied`].
+const SHARED: &str = "move_shared";
+
+/// A keyspace, which is dropped with this value if it is a new one.
 pub(crate) struct Keyspace {
     name: String,
     session: Session,
@@ -51,10 +54,24 @@ pub(crate) struct Keyspace {
 impl Keyspace {
     /// Connects, and picks a unique name; does not create the keyspace.
     pub(crate) fn new() -> Self {
+        Self::named(format!("move_{}", Uuid::now_v7().simple()))
+    }
+
+    /// A keyspace that exists and is empty, except before its first use: three nodes on a small machine need a quarter
+    /// of a minute to create its tables. The caller has the only one.
+    pub(crate) fn emptied() -> Self {
+        let keyspace = Self::named(SHARED.to_owned());
+        for table in TABLES.map(|(table, _)| table).iter().chain(&["link_changes"]) {
+            keyspace.try_run(&format!("TRUNCATE @{table}"));
+        }
+        keyspace
+    }
+
+    fn named(name: String) -> Self {
         let runtime = Runtime::new().unwrap();
         let nodes = SessionBuilder::new().known_nodes_addr(cassandra());
         let session = runtime.block_on(nodes.build()).unwrap();
-        Self { name: format!("move_{}", Uuid::now_v7().simple()), session, runtime }
+        Self { name, session, runtime }
     }
 
     /// Returns the name of the keyspace.
@@ -105,6 +122,9 @@ impl Keyspace {
 
 impl Drop for Keyspace {
     fn drop(&mut self) {
+        if self.name == SHARED {
+            return;
+        }
         let mut statement = Statement::new(format!("DROP KEYSPACE IF EXISTS {}", self.name));
         statement.set_request_timeout(Some(STEP));
         // A failed clean-up does not fail the test.
