@@ -27,8 +27,12 @@ use crate::{
 const PROBE: &str =
     "data:text/html,<p>Off</p><script>document.querySelector('p').textContent='On'</script>";
 
-/// The interval at which conditions are polled.
+/// The first interval at which conditions are polled; each is longer than the one before, up to [`POLL_MAX`]: polling
+/// costs processor time that the browsers need.
 const POLL: Duration = Duration::from_millis(20);
+
+/// The longest interval at which conditions are polled.
+const POLL_MAX: Duration = Duration::from_millis(200);
 
 /// Returns the focused element, and whether its focus outline is visible.
 const FOCUS: &str = "
@@ -165,12 +169,14 @@ impl Browser {
         look: impl AsyncFn() -> Result<T, String>,
     ) -> T {
         let deadline = Instant::now() + DEADLINE;
+        let mut interval = POLL;
         loop {
             match look().await {
                 Ok(found) => return found,
-                Err(_) if Instant::now() < deadline => tokio::time::sleep(POLL).await,
+                Err(_) if Instant::now() < deadline => tokio::time::sleep(interval).await,
                 Err(seen) => panic!("no {what:?} on {}:\n{seen}", self.path().await),
             }
+            interval = interval.mul_f64(1.25).min(POLL_MAX);
         }
     }
 
