@@ -1,7 +1,6 @@
 //! `cargo xtask cluster`: a real cluster for development.
 
 use std::{
-    fs,
     net::{Ipv4Addr, TcpListener},
     ops::RangeInclusive,
     path::{Path, PathBuf},
@@ -87,14 +86,9 @@ fn status(cluster: &Cluster) -> Result<()> {
 
 /// Runs `work` on a new cluster with this Lodge, and removes the cluster afterwards.
 pub(crate) fn with_own(lodge: &Path, work: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
-    let layout = Layout::in_block(&process::root(), block()?);
-    let root = layout.root().to_owned();
-    let cluster = Cluster::new(layout, root.join("lodge"));
+    let cluster = Cluster::new(Layout::in_block(&process::root(), block()?), lodge.to_owned());
     // Removes what an earlier run may have left.
     cluster.down()?;
-    // A copy, because `cargo test` replaces target/release/lodge by a build with the profile of the tests.
-    fs::create_dir_all(&root)?;
-    fs::copy(lodge, root.join("lodge"))?;
     let done = cluster.up().and_then(|()| work(&cluster));
     done.and(cluster.down())
 }
@@ -107,11 +101,12 @@ fn block() -> Result<u8> {
         .context("every block of addresses for a cluster is in use")
 }
 
-/// Arguments of cargo to build Lodge in release mode.
-const BUILD: [&str; 5] = ["build", "--release", "--locked", "--package", "lodge"];
+/// The command that builds Lodge in release mode: with low priority, because tests may run meanwhile.
+const BUILD: [&str; 8] =
+    ["-n", "19", "cargo", "build", "--release", "--locked", "--package", "lodge"];
 
 /// Builds this checkout's Lodge in release mode.
 pub(crate) fn built_lodge() -> Result<PathBuf> {
-    process::run("cargo", &BUILD, &[])?;
+    process::run("nice", &BUILD, &[])?;
     Ok(process::root().join("target/release/lodge"))
 }

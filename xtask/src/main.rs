@@ -16,6 +16,7 @@ mod process;
 mod results;
 mod system;
 mod test;
+mod test_binaries;
 
 use std::process::ExitCode;
 

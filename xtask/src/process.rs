@@ -22,12 +22,22 @@ pub(crate) fn root() -> PathBuf {
 
 /// Runs a program in the workspace's folder and fails with it.
 pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    run_in(&root(), program, arguments, environment)
+}
+
+/// Runs a program in a folder and fails with it.
+pub(crate) fn run_in(
+    folder: &Path,
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Result<()> {
     let began = Instant::now();
     println!("\n── {program} {}", arguments.join(" "));
     let status = command(program)
         .args(arguments)
         .envs(environment.iter().copied())
-        .current_dir(root())
+        .current_dir(folder)
         .status();
     let status = status.with_context(|| format!("{program} cannot be run"))?;
     ensure!(status.success(), "{program} {} failed", arguments.join(" "));
@@ -37,7 +47,17 @@ pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)
 
 /// Runs a program in the workspace's folder and returns what it printed.
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String> {
-    printed(command(program).args(arguments).current_dir(root()))
+    output_with(program, arguments, &[])
+}
+
+/// The same, with further environment variables.
+pub(crate) fn output_with(
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Result<String> {
+    let environment = environment.iter().copied();
+    printed(command(program).args(arguments).envs(environment).current_dir(root()))
 }
 
 /// Runs a command and returns what it printed.

@@ -1,5 +1,7 @@
 //! `cargo xtask test`: the checks that must pass before a change lands.
 
+use std::{panic::resume_unwind, thread};
+
 use anyhow::Result;
 use clap::Args;
 use lodge_testbed::{Cluster, is_nightly};
@@ -7,6 +9,7 @@ use lodge_testbed::{Cluster, is_nightly};
 use crate::{
     check, cluster, docs, faults, imports, process,
     system::{self, FOR_CLUSTERS, FOR_TESTS},
+    test_binaries::{self, TestBinary},
 };
 
 /// Options of `cargo xtask test`.
@@ -28,22 +31,11 @@ const FAULTS: &str = "faults";
 /// Tests on a cluster.
 const CLUSTER: &str = "cluster";
 
-/// All crates with tests.
-const TESTED: [&str; 3] = ["--workspace", "--exclude", "lodge-fuzz"];
-
-/// Compiles the workspace by Clippy's driver, as `cargo clippy -- -D warnings` does: a run of Clippy for itself
-/// would compile every dependency and every crate a second time.
-const CLIPPY: [(&str, &str); 2] =
-    [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"), ("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__")];
-
-/// The profile of tests, which shares the dependencies of the release.
-const PROFILE: [&str; 2] = ["--profile", "bench"];
-
 /// Concurrent tests: many wait for a deadline or for a process to start.
-const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
+const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "5");
 
-/// Cases of a property test at nightly depth; proptest's default is 256.
-const CASES_AT_NIGHT: (&str, &str) = ("PROPTEST_CASES", "4096");
+/// Concurrent tests on a cluster. With more, the servers answer some of them too late.
+const THREADS_ON_CLUSTER: (&str, &str) = ("RUST_TEST_THREADS", "3");
 
 impl Options {
     fn wants(&self, part: &str) -> bool {
@@ -59,10 +51,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.only.iter().any(|only| only == RUSTDOC) {
         rustdoc()?;
     }
-    let alone = if options.wants(ALONE) { alone() } else { Ok(()) };
-    if options.wants(FAULTS) || options.wants(CLUSTER) {
+    let needs_cluster = options.wants(FAULTS) || options.wants(CLUSTER);
+    if !needs_cluster && !options.wants(ALONE) {
+        return Ok(());
+    }
+    let tests = test_binaries::build()?;
+    let (alone, lodge) = thread::scope(|scope| {
+        // The release is compiled with what time the tests leave.
+        let lodge = needs_cluster.then(|| scope.spawn(cluster::built_lodge));
+        let alone = if options.wants(ALONE) { alone(&tests) } else { Ok(()) };
+        (alone, lodge.map(|lodge| lodge.join().unwrap_or_else(|panic| resume_unwind(panic))))
+    });
+    if let Some(lodge) = lodge {
         system::provide(FOR_CLUSTERS)?;
-        cluster::with_own(&cluster::built_lodge()?, |cluster| on_cluster(options, cluster))?;
+        cluster::with_own(&lodge?, |cluster| on_cluster(options, &tests, cluster))?;
     }
     alone
 }
@@ -81,35 +83,23 @@ fn rustdoc() -> Result<()> {
     process::run("cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
-/// Runs Clippy and the tests on one machine.
-fn alone() -> Result<()> {
+/// Runs the tests on one machine.
+fn alone(tests: &[TestBinary]) -> Result<()> {
     system::provide(FOR_TESTS)?;
     if is_nightly() {
         system::provide_firefox()?;
     }
-    let no_run = ["test", "--all-targets", "--no-run"];
-    process::run("cargo", &[&no_run, &PROFILE[..], &TESTED[..]].concat(), &CLIPPY)?;
-    // The fuzz targets have no tests.
-    process::run("cargo", &[&["build", "--workspace", "--bins"], &PROFILE[..]].concat(), &CLIPPY)?;
-    tests(&["--lib", "--bins", "--test", "it", "--test", "browser"], &[THREADS])
+    test_binaries::run(tests.iter().filter(|binary| binary.name != CLUSTER), &[THREADS])
 }
 
 /// The faults come first: a restarted node would have to read the hundreds of tables that the tests leave.
-fn on_cluster(options: &Options, cluster: &Cluster) -> Result<()> {
+fn on_cluster(options: &Options, tests: &[TestBinary], cluster: &Cluster) -> Result<()> {
     let faults = if options.wants(FAULTS) { faults::run_in_test(cluster) } else { Ok(()) };
     let block = cluster.layout().block().to_string();
-    let tests = || tests(&["--test", "cluster"], &[("TESTBED_BLOCK", block.as_str())]);
-    let tests = if options.wants(CLUSTER) { tests() } else { Ok(()) };
+    let run = || {
+        let environment = [THREADS_ON_CLUSTER, ("TESTBED_BLOCK", block.as_str())];
+        test_binaries::run(tests.iter().filter(|binary| binary.name == CLUSTER), &environment)
+    };
+    let tests = if options.wants(CLUSTER) { run() } else { Ok(()) };
     faults.and(tests)
-}
-
-/// Runs the tests of these targets, also when some fail; at nightly depth also the ignored ones.
-fn tests(targets: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let mut arguments = [&["test", "--no-fail-fast"], &PROFILE[..], &TESTED[..], targets].concat();
-    let mut environment = [environment, &CLIPPY].concat();
-    if is_nightly() {
-        arguments.extend(["--", "--include-ignored"]);
-        environment.push(CASES_AT_NIGHT);
-    }
-    process::run("cargo", &arguments, &environment)
 }

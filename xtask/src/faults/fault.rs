@@ -38,6 +38,13 @@ pub(crate) enum Fault {
     DiskLost,
 }
 
+impl Fault {
+    /// Whether a row with it takes minutes. `cargo xtask test` leaves such rows to `cargo xtask nightly`.
+    pub(crate) fn takes_minutes(self) -> bool {
+        matches!(self, Self::DiskLost)
+    }
+}
+
 /// A fault with its victims.
 pub(crate) struct ChosenFault<'a> {
     cluster: &'a Cluster,

@@ -268,7 +268,7 @@ pub(crate) const ROWS: [Row; 32] = [
 /// The number of rows in every `cargo xtask test`, the first ones: a Redis master killed.
 pub(crate) const FIXED: usize = 1;
 
-/// The number of other rows in each `cargo xtask test`, in rotation.
+/// The number of other rows in each `cargo xtask test`, in rotation, except those that take minutes.
 pub(crate) const ROTATING: usize = 1;
 
 #[cfg(test)]

@@ -94,17 +94,18 @@ mod tests {
     use super::*;
     use crate::{
         bench::lodge::{Lodge, Scratch},
-        process,
+        process, test_binaries,
     };
 
-    /// The binary in the target folder of this test, built first if this package is tested alone.
+    /// The binary that `cargo xtask test` has built, or one that is built now if this package is tested alone.
     fn built() -> PathBuf {
-        let test = env::current_exe().unwrap();
-        let lodge = test.ancestors().nth(2).unwrap().join("lodge");
-        if !lodge.exists() {
-            process::run("cargo", &["build", "--package", "lodge"], &[]).unwrap();
-        }
-        lodge
+        env::var_os(test_binaries::LODGE).map_or_else(
+            || {
+                process::run("cargo", &["build", "--package", "lodge"], &[]).unwrap();
+                process::root().join("target/debug/lodge")
+            },
+            PathBuf::from,
+        )
     }
 
     /// Small runs of the rows with realistic traffic, on a folder of 300 accounts.
