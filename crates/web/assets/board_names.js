@@ -14,7 +14,7 @@ const onPage = () => {
   const known = new Map();
   for (const item of board.querySelectorAll("#people > li, #messages > [data-by]")) {
     const { by } = item.dataset;
-    if (by && by !== me && !by.startsWith("bot:")) known.set(by, item.querySelector(".who bdi").textContent);
+    if (by && by !== me && !by.startsWith("bot ")) known.set(by, item.querySelector(".who bdi").textContent);
   }
   return known;
 };

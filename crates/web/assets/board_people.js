@@ -7,7 +7,7 @@ const LEFT = "Deleted account";
 const people = document.getElementById("people");
 const marks = { moderator: "MOD", admin: "ADMIN" };
 
-const keyOf = ({ username, bot }) => (bot ? `bot:${username}` : username);
+const keyOf = ({ username, bot }) => (bot ? `bot ${username}` : username);
 const faceOf = ({ nickname, picture, letter = [...nickname][0]?.toUpperCase() }) => {
   if (!picture) return make("span", { className: "face", textContent: letter, ariaHidden: "true" });
   return make("img", { className: "face", loading: "lazy", src: picture, width: 36, height: 36, alt: "" });

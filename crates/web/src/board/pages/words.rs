@@ -75,9 +75,9 @@ pub(super) fn quoted(nickname: &str) -> &str {
     if nickname.is_empty() { "Deleted account" } else { nickname }
 }
 
-/// Returns the key of an author for scripts. An account and a bot can have the same username.
+/// Returns the key of an author for scripts. An account and a bot can have the same username; no username has a space.
 pub(super) fn key(who: &Profile) -> Cow<'_, str> {
-    if who.is_bot() { format!("bot:{}", who.username).into() } else { (&who.username).into() }
+    if who.is_bot() { format!("bot {}", who.username).into() } else { (&who.username).into() }
 }
 
 pub(super) fn beginning(quote: &Quote) -> String {
@@ -125,4 +125,33 @@ pub(super) fn moment(at: impl Borrow<Stamp>) -> String {
 /// Formats a time without its year.
 pub(super) fn minute(at: impl Borrow<Stamp>) -> String {
     words::minute(&at.borrow().timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use lodge_domain::{
+        accounts::{AccountId, Username},
+        board::PersonId,
+        keys::{ApiKey, KeyId},
+    };
+
+    use super::*;
+
+    #[test]
+    fn no_account_has_the_key_of_a_bot() {
+        let bot = Profile::of_bot(&ApiKey {
+            id: KeyId(1),
+            name: "weather".to_owned(),
+            created_at: Timestamp::UNIX_EPOCH,
+            revoked_at: None,
+        });
+        let key = key(&bot).into_owned();
+        assert!(Username::parse(&key).is_err(), "{key}");
+        let person = PersonId::Account(AccountId(1));
+        for name in ["weather", "bot:weather", "botweather"] {
+            let account = Profile { person, username: name.to_owned(), ..bot.clone() };
+            assert_ne!(super::key(&account), key);
+        }
+    }
 }
