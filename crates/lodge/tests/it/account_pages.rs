@@ -235,6 +235,20 @@ fn a_sign_up_form_sent_twice_creates_one_account_and_signs_in_both_times() {
 }
 
 #[test]
+fn the_pages_that_sign_in_say_who_is_signed_in() {
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
+    for path in ["/login", "/signup"] {
+        let page = server.on_page(&token, "GET", path).expect(200).text();
+        assert!(
+            page.contains("You are signed in as <strong class=\"wrap\">ada</strong>"),
+            "{page}"
+        );
+        let page = server.ask("GET", path).browser().expect(200).text();
+        assert!(!page.contains("You are signed in"), "{page}");
+    }
+}
+
+#[test]
 fn a_sign_up_redirects_to_the_page_that_asked_for_it() {
     let server = Lodge::new().start();
     server

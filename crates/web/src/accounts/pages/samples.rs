@@ -65,7 +65,8 @@ fn the_sign_up_page() {
         next: evil(),
     };
     let errors = form.parse().err().unwrap();
-    let html = rendered(&SignUpPage { form: &form, errors: &errors });
+    let html =
+        rendered(&SignUpPage { signed_in_as: Some(&form.username), form: &form, errors: &errors });
     assert!(
         html.contains("id=\"username-error\"") && html.contains("<details class=\"more\" open>")
     );
@@ -73,7 +74,8 @@ fn the_sign_up_page() {
     let errors = form.parse().err().unwrap();
     assert!(errors.of("password").is_some(), "every wrong field is named at once");
     let typed = SignUpForm { password: "correct horse".to_owned(), ..SignUpForm::default() };
-    rendered(&SignUpPage { form: &typed, errors: &FormErrors::default() });
+    let errors = FormErrors::default();
+    rendered(&SignUpPage { signed_in_as: None, form: &typed, errors: &errors });
 }
 
 #[test]

@@ -21,13 +21,15 @@ use crate::{
         redirect_to,
     },
     request::{self, QueryParams, RequestContext},
-    session,
+    session::{self, PageCaller},
     sign_in::{self, Next},
 };
 
 #[derive(Template)]
 #[template(path = "accounts/sign_up.html")]
 pub(super) struct SignUpPage<'a> {
+    /// The account or API key that the visitor is signed in to.
+    pub(super) signed_in_as: Option<&'a str>,
     pub(super) form: &'a SignUpForm,
     pub(super) errors: &'a FormErrors,
 }
@@ -68,9 +70,12 @@ impl SignUpForm {
 pub(super) async fn form(
     State(app): State<AccountsApp>,
     QueryParams(Next { next }): QueryParams<Next>,
+    asked: RequestContext,
 ) -> HttpResult {
+    let person = session::page_caller(&app.site, &asked).await?;
     let form = SignUpForm { form: forms::id(&*app.site.random), next, ..SignUpForm::default() };
-    let page = SignUpPage { form: &form, errors: &FormErrors::default() };
+    let signed_in_as = person.as_ref().map(PageCaller::name);
+    let page = SignUpPage { signed_in_as, form: &form, errors: &FormErrors::default() };
     pages::page(&app.site, StatusCode::OK, &page)
 }
 
@@ -122,5 +127,5 @@ pub(super) async fn welcome(
 /// Shows the form again with the typed text and the errors.
 fn again(app: &AccountsApp, form: SignUpForm, errors: &FormErrors) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
-    pages::form_page(&app.site, errors, &SignUpPage { form: &form, errors })
+    pages::form_page(&app.site, errors, &SignUpPage { signed_in_as: None, form: &form, errors })
 }
