@@ -33,6 +33,7 @@ mod board;
 mod board_in_text;
 mod board_proxied;
 mod board_tabs;
+mod board_writing;
 mod list;
 mod manage;
 mod new_links;
