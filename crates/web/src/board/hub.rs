@@ -81,5 +81,4 @@ impl Hub {
 }
 
 #[cfg(test)]
-#[path = "hub_tests.rs"]
-mod streams;
+mod tests;
