@@ -34,7 +34,7 @@ const CLUSTER: &str = "cluster";
 /// Concurrent tests: many wait for a deadline or for a process to start.
 const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "5");
 
-/// Concurrent tests on a cluster. With more, the servers answer some of them too late.
+/// Concurrent tests on a cluster. With seven on two cores, the servers answered six tests too late.
 const THREADS_ON_CLUSTER: (&str, &str) = ("RUST_TEST_THREADS", "3");
 
 impl Options {

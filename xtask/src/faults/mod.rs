@@ -117,8 +117,8 @@ pub(crate) fn run_in_test(cluster: &Cluster) -> Result<()> {
     let commit = process::commit()?;
     let number = u64::from_str_radix(commit.trim_end_matches('+'), 16)?;
     let (fixed, others) = ROWS.split_at(FIXED);
-    let short: Vec<&Row> = others.iter().filter(|row| !row.fault.takes_minutes()).collect();
-    let rotating = short.sample(&mut StdRng::seed_from_u64(number), ROTATING).copied();
+    let quick: Vec<&Row> = others.iter().filter(|row| !row.fault.takes_minutes()).collect();
+    let rotating = quick.sample(&mut StdRng::seed_from_u64(number), ROTATING).copied();
     let mut rows: Vec<_> = fixed.iter().chain(rotating).map(|row| (row, 1)).collect();
     rows.sort_by_key(|(row, _)| row.deployment);
     let ran = run_on(cluster, &rows, &commit, None);

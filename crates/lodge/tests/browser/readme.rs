@@ -1,4 +1,4 @@
-//! The picture in the README, of a real page: `cargo test -p lodge --test browser readme -- --ignored`.
+//! The picture in the README, of a real page: `cargo test -p lodge --test browser readme`.
 
 use std::path::Path;
 
@@ -13,7 +13,6 @@ const CLICKS: u64 = 248;
 const PICTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/links.png");
 
 #[tokio::test]
-#[ignore = "takes a picture, and promises nothing"]
 async fn the_picture_shows_the_page_of_a_link() {
     let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "http://go.example");
     let scene = Scene::begin_on(lodge, Scripts::On).await;

@@ -57,8 +57,8 @@ impl Keyspace {
         Self::named(format!("move_{}", Uuid::now_v7().simple()))
     }
 
-    /// A keyspace that exists and is empty, except before its first use: three nodes on a small machine need a quarter
-    /// of a minute to create its tables. The caller has the only one.
+    /// Connects to a keyspace that all callers share, one after the other, and empties its tables: three nodes on a
+    /// small machine need a quarter of a minute to create them. Before its first use it does not exist.
     pub(crate) fn emptied() -> Self {
         let keyspace = Self::named(SHARED.to_owned());
         for table in TABLES.map(|(table, _)| table).iter().chain(&["link_changes"]) {

@@ -22,15 +22,15 @@ const BOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1)";
 /// The timeout of a move, including the creation of the keyspace, on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(3);
 
-/// Serializes moves: a small cluster can create the tables of only one keyspace at a time.
+/// Serializes moves: most use the shared keyspace, and a small cluster can create the tables of only one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of links in a large source: several times the interval between two progress records.
-const MANY: usize = 600;
+/// The number of links in a large source: more than twice the interval between two progress records.
+const MANY: usize = 1_200;
 
 /// Returns the servers on the destination.
 fn deployment(keyspace: &Keyspace) -> Lodge {
