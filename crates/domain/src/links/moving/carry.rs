@@ -45,7 +45,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { page: 200, at_once: 48, note_every: 200 }
+        Self { page: 500, at_once: 48, note_every: 500 }
     }
 }
 
