@@ -145,12 +145,12 @@ impl Accounts {
         self.replace_picture(me.account.id, picture, AccountChange::default(), Actor::Owner).await
     }
 
-    /// The same on behalf of `by`, on the conditions of `conditions`.
+    /// The same on behalf of `by`, if the conditions of `change` hold.
     pub(super) async fn replace_picture(
         &self,
         id: AccountId,
         picture: Option<PictureId>,
-        conditions: AccountChange,
+        change: AccountChange,
         by: Actor,
     ) -> Result<(Account, Option<PictureId>)> {
         for _ in 0..PICTURE_TRIES {
@@ -162,7 +162,7 @@ impl Accounts {
             let change = AccountChange {
                 picture: Some(picture),
                 had_picture: Some(former),
-                ..conditions.clone()
+                ..change.clone()
             };
             let event = self.event(id, AccountEventKind::PictureChanged, by);
             if let Some(account) = self.ports.store.change(change, event).await? {

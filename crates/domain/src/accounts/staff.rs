@@ -1,4 +1,4 @@
-//! Calls of staff and of the operator on other accounts.
+//! Calls of staff and of the operator on other accounts. `by` is the account of the staff member, `None` the operator.
 
 use std::collections::HashMap;
 
@@ -126,7 +126,7 @@ impl Accounts {
         Ok(events.into_iter().map(|event| EventWithStaff { staff: staff(&event), event }).collect())
     }
 
-    /// Changes an account's role on behalf of a staff member, or of the operator (`None`).
+    /// Changes an account's role.
     pub async fn set_role(
         &self,
         account: &Account,
@@ -159,7 +159,8 @@ impl Accounts {
         account: &Account,
         by: Option<&Account>,
     ) -> Result<(Account, Option<PictureId>)> {
-        self.replace_picture(account.id, None, conditions(account, by), actor(by)).await
+        let change = with_roles(AccountChange::default(), account, by);
+        self.replace_picture(account.id, None, change, actor(by)).await
     }
 
     /// Issues a code with which the owner can set a new password, once, and ends all sessions of the account. The
@@ -214,8 +215,7 @@ impl Accounts {
         kind: AccountEventKind,
         by: Option<&Account>,
     ) -> Result<Account> {
-        let AccountChange { had_role, staff_role, .. } = conditions(account, by);
-        let change = AccountChange { had_role, staff_role, ..change };
+        let change = with_roles(change, account, by);
         let event = self.event(account.id, kind, actor(by));
         self.ports.store.change(change, event).await?.ok_or(CHANGED)
     }
@@ -225,13 +225,9 @@ fn actor(by: Option<&Account>) -> Actor {
     by.map_or(Actor::Operator, |staff| Actor::Staff(staff.id))
 }
 
-/// The conditions of a change: both accounts have the roles that were read.
-fn conditions(account: &Account, by: Option<&Account>) -> AccountChange {
-    AccountChange {
-        had_role: Some(account.role),
-        staff_role: by.map(|staff| staff.role),
-        ..AccountChange::default()
-    }
+/// Adds the conditions that both accounts have the roles that were read.
+fn with_roles(change: AccountChange, account: &Account, by: Option<&Account>) -> AccountChange {
+    AccountChange { had_role: Some(account.role), staff_role: by.map(|staff| staff.role), ..change }
 }
 
 const CHANGED: Error =
