@@ -144,9 +144,6 @@ impl HttpService {
         }
         visit.complete(&self.0.site, &mut response).await;
         headers::add(&mut response, self.0.over_tls);
-        if let Some(unread) = unread {
-            unread.complete(&mut response).await;
-        }
         response.headers_mut().insert(request_id::HEADER, id.header_value());
         let route = response
             .extensions()
@@ -157,6 +154,9 @@ impl HttpService {
         if self.0.access_log {
             let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
             tracing::info!(request_id = %id, %method, path, status = response.status().as_u16(), elapsed_us, "request");
+        }
+        if let Some(unread) = unread {
+            unread.complete(&mut response).await;
         }
         response
     }

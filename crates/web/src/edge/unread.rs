@@ -45,6 +45,7 @@ impl UnreadBody {
     /// Reads what the handler did not read, or announces in its response that the connection closes.
     pub(crate) async fn complete<T>(self, response: &mut http::Response<T>) {
         let Some(rest) = self.rest.lock().take() else { return };
+        let is_short = rest.size_hint().lower() <= REST_BYTES_MAX as u64;
         let is_read = async {
             let mut rest = Limited::new(rest, REST_BYTES_MAX);
             while let Some(frame) = rest.frame().await {
@@ -54,7 +55,7 @@ impl UnreadBody {
             }
             true
         };
-        if !(self.comes && timeout(REST_TIMEOUT, is_read).await.unwrap_or(false)) {
+        if !(self.comes && is_short && timeout(REST_TIMEOUT, is_read).await.unwrap_or(false)) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
     }
