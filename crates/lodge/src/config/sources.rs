@@ -20,6 +20,9 @@ const FILE_VARIABLE: &str = "LODGE_CONFIG";
 /// The prefix of all environment variables.
 const PREFIX: &str = "LODGE_";
 
+/// The similarity (Jaro-Winkler, 0 to 1) from which a setting is taken for a misspelt one.
+const ALIKE_MIN: f64 = 0.8;
+
 /// An invalid configuration, on which the process exits with 78 (`EX_CONFIG`).
 #[derive(Debug, thiserror::Error)]
 #[error("invalid configuration")]
@@ -45,16 +48,18 @@ fn read(
         None if Path::new(DEFAULT_FILE).exists() => read_file(Path::new(DEFAULT_FILE))?,
         None => Table::new(),
     };
-    refuse_unknown(&given, &keys)?;
+    check_keys(&given, &keys)?;
     let named_apps = given.contains_key("apps")
         || variables.iter().any(|(name, _)| *name == variable("apps"))
         || options.apps.is_some();
     merge(&mut settings, given);
     for (name, text) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
-        merge(&mut settings, table_from_variable(&keys, name, text)?);
+        let given = table_from_variable(&keys, name, text)?;
+        check_keys(&given, &keys)?;
+        merge(&mut settings, given);
     }
     let mut config: Config = serde_path_to_error::deserialize(settings)
-        .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
+        .map_err(|error| anyhow!("{}: {}", error.path(), plain(error.inner().message())))?;
     apply(&mut config, options);
     if !named_apps && config.links.store != LinkStore::Sqlite {
         config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
@@ -116,14 +121,36 @@ fn keys_of(table: &Table) -> Vec<(String, Value)> {
     keys.collect()
 }
 
-fn refuse_unknown(given: &Table, known: &[(String, Value)]) -> Result<()> {
-    for (key, _) in keys_of(given) {
-        if !known.iter().any(|(known, _)| *known == key) {
-            let nearest = nearest(&key, known.iter().map(|(known, _)| known.as_str()));
-            bail!("unknown setting {key}; did you mean {nearest}?");
-        }
+/// Refuses unknown settings, and values of another type than the default's.
+fn check_keys(given: &Table, known: &[(String, Value)]) -> Result<()> {
+    for (key, value) in keys_of(given) {
+        let Some((_, default)) = known.iter().find(|(known, _)| *known == key) else {
+            bail!(unknown_setting(&key, known.iter().map(|(known, _)| known.as_str())));
+        };
+        let is_number = |value: &Value| value.is_integer() || value.is_float();
+        let has_type = value.same_type(default) || default.is_float() && is_number(&value);
+        let is_negative = value.as_integer().is_some_and(|value| value < 0);
+        ensure!(has_type && !is_negative, "{key} must be {}, not {value}", kind_of(default));
     }
     Ok(())
+}
+
+/// Returns the error about an unknown setting, with the known one that it resembles.
+fn unknown_setting<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let alike = known.map(|known| (strsim::jaro_winkler(known, given), known));
+    let nearest = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(alike, _)| *alike >= ALIKE_MIN);
+    let advice = nearest.map(|(_, known)| format!("did you mean {known}?"));
+    let advice = advice.unwrap_or_else(|| "docs/lodge.toml lists all settings".to_owned());
+    format!("unknown setting {given}; {advice}")
+}
+
+/// Rewords an error of Serde about a value that is none of the known ones.
+fn plain(message: &str) -> String {
+    let variant = message.strip_prefix("unknown variant ");
+    match variant.and_then(|variant| variant.split_once(", expected ")) {
+        Some((given, known)) => format!("must be {known}, not {given}").replace('`', "\""),
+        None => message.to_owned(),
+    }
 }
 
 /// Returns the environment variable of a key: `LODGE_HTTP_LISTEN` for `http.listen`.
@@ -135,8 +162,7 @@ fn variable(key: &str) -> String {
 fn table_from_variable(keys: &[(String, Value)], name: &str, text: &str) -> Result<Table> {
     let Some((key, default)) = keys.iter().find(|(key, _)| variable(key) == name) else {
         let names: Vec<String> = keys.iter().map(|(key, _)| variable(key)).collect();
-        let nearest = nearest(name, names.iter().map(String::as_str));
-        bail!("unknown setting {name}; did you mean {nearest}?");
+        bail!(unknown_setting(name, names.iter().map(String::as_str)));
     };
     let value = match default {
         Value::String(_) => Value::String(text.to_owned()),
@@ -177,17 +203,14 @@ fn toml_array(text: &str) -> Option<Value> {
 /// Returns the type of a value, for an error message.
 fn kind_of(value: &Value) -> &'static str {
     match value {
-        Value::Integer(_) => "a whole number",
+        Value::Integer(_) => "a whole number that is not negative",
         Value::Boolean(_) => "true or false",
         Value::Float(_) => "a number",
-        _ => "of the same type as its default",
+        Value::String(_) => "text in quotes",
+        Value::Array(_) => "a list in brackets",
+        Value::Table(_) => "a section",
+        Value::Datetime(_) => "a date",
     }
-}
-
-fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> &'a str {
-    known
-        .max_by(|a, b| strsim::jaro_winkler(a, given).total_cmp(&strsim::jaro_winkler(b, given)))
-        .unwrap_or_default()
 }
 
 fn apply(config: &mut Config, options: &ConfigOptions) {
@@ -251,206 +274,4 @@ fn check(config: &Config) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::ffi::OsStringExt;
-
-    use super::*;
-
-    fn with(variables: &[(&str, &str)]) -> Result<Config> {
-        read(
-            &ConfigOptions::default(),
-            variables.iter().map(|(name, text)| (OsString::from(*name), OsString::from(*text))),
-        )
-    }
-
-    /// Returns the error of an invalid configuration.
-    fn refused(variables: &[(&str, &str)]) -> String {
-        format!("{:#}", with(variables).unwrap_err())
-    }
-
-    #[test]
-    fn invalid_utf_8_is_an_error_only_in_variables_of_lodge() {
-        let not_utf_8 = |start: &str| OsString::from_vec([start.as_bytes(), b"\xff"].concat());
-        let with = |name: OsString, text: OsString| {
-            read(&ConfigOptions::default(), std::iter::once((name, text)))
-        };
-        assert!(with("PATH".into(), not_utf_8("/")).is_ok());
-        assert!(with(not_utf_8("PATH"), not_utf_8("/")).is_ok());
-        for name in ["LODGE_LINKS_MODE", "LODGE_CONFIG"] {
-            let error = with(name.into(), not_utf_8("x")).unwrap_err();
-            let expected = format!("{name} is not valid UTF-8");
-            assert!(format!("{error:#}").contains(&expected), "{error:#}");
-        }
-        let error = with(not_utf_8("LODGE_DATA"), "x".into()).unwrap_err();
-        assert!(format!("{error:#}").contains("unknown setting LODGE_DATA"), "{error:#}");
-    }
-
-    #[test]
-    fn every_key_is_an_environment_variable() {
-        let config = with(&[
-            ("LODGE_HTTP_LISTEN", "0.0.0.0:80"),
-            ("LODGE_LINKS_MODE", "replace"),
-            ("LODGE_LOG_REQUESTS", "true"),
-            ("LODGE_APPS", "links"),
-        ])
-        .unwrap();
-        assert_eq!(config.http.listen.port(), 80);
-        assert!(config.log.requests);
-    }
-
-    #[test]
-    fn a_worker_needs_no_accounts_server() {
-        assert!(with(&[("LODGE_ROLES", "worker")]).is_ok());
-        let error = refused(&[("LODGE_ROLES", "web,worker")]);
-        assert!(error.contains("accounts.servers"), "{error}");
-    }
-
-    #[test]
-    fn the_board_brings_accounts() {
-        let apps = |apps: &str| with(&[("LODGE_APPS", apps)]).unwrap().apps;
-        assert_eq!(apps("board"), [App::Board, App::Accounts]);
-        assert_eq!(apps("accounts,board"), [App::Accounts, App::Board]);
-    }
-
-    #[test]
-    fn resorts_are_written_as_toml() {
-        let config = with(&[
-            (
-                "LODGE_RIDES_RESORTS",
-                r#"[{ id = 3, name = "Here", lifts = [{ id = 1, vertical = 7 }] }]"#,
-            ),
-            ("LODGE_RIDES_SEASONS", "[2024, 2026]"),
-        ]);
-        let rides = config.unwrap().rides;
-        assert_eq!((rides.resorts[0].lifts[0].vertical, rides.seasons), (7, [2024, 2026]));
-        for (variable, value, key) in [
-            ("LODGE_RIDES_RESORTS", r#"[{ id = -1, name = "x" }]"#, "rides.resorts[0].id"),
-            ("LODGE_RIDES_RESORTS", r"[{ id = 1 }]", "name"),
-            ("LODGE_RIDES_RESORTS", r#"[{ id = 1, name = "x", lift = [] }]"#, "lift"),
-            ("LODGE_RIDES_SEASONS", "[2024]", "rides.seasons"),
-            ("LODGE_RIDES_DAYS_MAX", "70000", "rides.days_max"),
-        ] {
-            let error = refused(&[(variable, value)]);
-            assert!(error.contains(key), "{value}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_list_is_written_with_commas_or_as_toml() {
-        let config = with(&[("LODGE_REDIS_MASTERS", "a, b")]).unwrap();
-        assert_eq!(config.redis.masters, ["a", "b"]);
-        for seasons in ["2024,2025", " 2024 , 2025 ", "[2024, 2025]"] {
-            let config = with(&[("LODGE_RIDES_SEASONS", seasons)]).unwrap();
-            assert_eq!(config.rides.seasons, [2024, 2025], "{seasons}");
-        }
-        for seasons in ["2024,x", "2024,", ""] {
-            let error = refused(&[("LODGE_RIDES_SEASONS", seasons)]);
-            assert!(error.contains("LODGE_RIDES_SEASONS must be whole numbers"), "{error}");
-        }
-        let config = with(&[
-            ("LODGE_APPS", "accounts"),
-            ("LODGE_ROLES", "web"),
-            ("LODGE_ACCOUNTS_KEY_FILE", "key"),
-            ("LODGE_ACCOUNTS_SERVERS", "[::1]:7070,[::1]:7071"),
-            ("LODGE_PUBLIC_URL", "https://go.example.org"),
-            ("LODGE_ACCOUNTS_PICTURES", "pictures"),
-            (
-                "LODGE_ACCOUNTS_PROVIDERS",
-                r#"[{ name = "acme", issuer = "https://id.example.org", client_id = "lodge" }]"#,
-            ),
-        ]);
-        let config = config.unwrap();
-        assert_eq!(config.accounts.servers, ["[::1]:7070", "[::1]:7071"]);
-        assert_eq!(config.accounts.providers[0].scopes, ["profile"]);
-        let error = refused(&[("LODGE_ACCOUNTS_PROVIDERS", r#"[{ isuer = "x" }]"#)]);
-        assert!(error.contains("issuer"), "{error}");
-    }
-
-    #[test]
-    fn servers_of_an_unused_engine_are_refused() {
-        for (name, server) in
-            [("LODGE_CASSANDRA_NODES", "a:9042"), ("LODGE_REDIS_SENTINELS", "a:26379")]
-        {
-            let error = refused(&[(name, server)]);
-            assert!(error.contains("links.store = \"cassandra\""), "{error}");
-        }
-    }
-
-    #[test]
-    fn beside_a_cluster_only_named_apps_are_stored_in_the_data_folder() {
-        let cluster = [("LODGE_LINKS_STORE", "cassandra"), ("LODGE_CASSANDRA_NODES", "a:9042")];
-        let error = refused(&cluster);
-        assert!(error.contains("apps must be set explicitly"), "{error}");
-        let links = [&cluster[..], &[("LODGE_APPS", "links")]].concat();
-        assert!(!with(&links).unwrap().uses_data_folder());
-        let web = [
-            ("LODGE_ROLES", "web"),
-            ("LODGE_ACCOUNTS_SERVERS", "b:7070"),
-            ("LODGE_ACCOUNTS_KEY_FILE", "key"),
-            ("LODGE_ACCOUNTS_PICTURES", "pictures"),
-        ];
-        let config = with(&[&cluster[..], &web].concat()).unwrap();
-        assert_eq!(config.apps, [App::Links, App::Accounts]);
-        assert!(!config.uses_data_folder(), "accounts are stored elsewhere");
-        let named = [&cluster[..], &[("LODGE_APPS", "links,accounts,rides,board")]].concat();
-        let config = with(&named).unwrap();
-        assert!(config.uses_link_store(LinkStore::Cassandra) && config.uses_data_folder());
-        let worker = [&named[..], &[("LODGE_ROLES", "worker")]].concat();
-        assert!(!with(&worker).unwrap().uses_data_folder(), "a worker stores only links");
-        let backend = [("LODGE_ROLES", "accounts"), ("LODGE_ACCOUNTS_KEY_FILE", "key")];
-        let config = with(&[&named[..], &backend].concat()).unwrap();
-        assert!(!config.uses_link_store(LinkStore::Cassandra), "accounts alone need no links");
-        let config = with(&[&cluster[..], &backend].concat()).unwrap();
-        assert!(config.stores_accounts(), "the role implies the app");
-        assert_eq!(with(&[]).unwrap().apps.len(), 4);
-    }
-
-    #[test]
-    fn the_former_name_of_the_store_in_the_data_folder_still_works() {
-        let config = with(&[("LODGE_LINKS_STORE", "embedded")]).unwrap();
-        assert_eq!(config.links.store, LinkStore::Sqlite);
-    }
-
-    #[test]
-    fn an_invalid_number_is_an_error_that_names_the_expected_type() {
-        let error = refused(&[("LODGE_RABBITMQ_QUEUE_MAX", "many")]);
-        assert!(error.contains("must be a whole number"), "{error}");
-    }
-
-    #[test]
-    fn an_unknown_key_is_an_error_that_names_the_nearest() {
-        let error = refused(&[("LODGE_HTTP_LISTN", "0.0.0.0:80")]);
-        assert!(error.contains("LODGE_HTTP_LISTEN"), "{error}");
-        let table = "[links]\nmod = 'claim'".parse().unwrap();
-        let known = keys_of(&Table::try_from(Config::default()).unwrap());
-        let error = refuse_unknown(&table, &known).unwrap_err();
-        assert!(format!("{error:#}").contains("links.mode"), "{error:#}");
-    }
-
-    #[test]
-    fn a_bad_value_is_named() {
-        let error = refused(&[("LODGE_LINKS_MODE", "clam")]);
-        assert!(error.contains("links.mode"), "{error}");
-    }
-
-    #[test]
-    fn an_invalid_value_is_refused() {
-        for pair in [
-            ("LODGE_HTTP_LISTEN", "nowhere"),
-            ("LODGE_PUBLIC_URL", "go.example.org"),
-            ("LODGE_PUBLIC_URL", "ftp://a.b"),
-            ("LODGE_PUBLIC_URL", "https://a b"),
-            ("LODGE_PUBLIC_URL", "https://a.b/"),
-            ("LODGE_PUBLIC_URL", "https://a.b/c"),
-            ("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "0"),
-            ("LODGE_LINKS_MODE", "both"),
-            ("LODGE_EMBEDDED_READERS", "0"),
-            ("LODGE_EMBEDDED_READERS", "many"),
-            ("LODGE_DATA", ""),
-            ("LODGE_LOG_FILTER", "in fo=="),
-            ("LODGE_OPS_LISTEN", "127.0.0.1:8080"),
-        ] {
-            assert!(with(&[pair]).is_err(), "{pair:?}");
-        }
-    }
-}
+mod tests;
