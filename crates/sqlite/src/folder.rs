@@ -1,15 +1,18 @@
 //! The data folder: its lock, files and permissions.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
     io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{connection, migrations};
+
+/// The permissions of users who are neither the owner of a folder nor in its group.
+const OTHERS: u32 = 0o007;
 
 /// Why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +63,12 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// Other users of the machine may list or change the folder.
+    #[error("{0} is open to other users of this machine, and holds secrets; run: chmod o= {0}", path.display())]
+    Exposed {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The folder or a file in it cannot be created, read or written.
     #[error("cannot use {}", path.display())]
     File {
@@ -88,11 +97,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder if it does not exist, with mode 0700, and locks it.
+    /// Creates the folder if it does not exist, with mode 0700, and locks it. An empty folder is made inaccessible to
+    /// other users.
     ///
     /// # Errors
     ///
-    /// When another process has locked the folder, or it cannot be created.
+    /// When another process has locked the folder, it cannot be created, or other users can list or change it.
     pub fn lock(path: &Path) -> Result<Self, OpenError> {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(
             |source| match source.kind() {
@@ -102,6 +112,7 @@ impl Folder {
                 _ => OpenError::File { path: path.to_owned(), source },
             },
         )?;
+        make_private(path)?;
         let lock_path = path.join("lodge.lock");
         let lock = private_file(&lock_path)
             .map_err(|source| OpenError::File { path: lock_path.clone(), source })?;
@@ -142,6 +153,20 @@ impl Folder {
         migrations::run(&mut connection).map_err(failed)?;
         Ok(connection)
     }
+}
+
+/// Takes the permissions of other users than its owner and group from an empty folder, and refuses any other folder
+/// that has them. Lodge's own files have mode 0600, but backups, exports and keys are put beside them.
+fn make_private(path: &Path) -> Result<(), OpenError> {
+    let failed = |source| OpenError::File { path: path.to_owned(), source };
+    let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    if fs::read_dir(path).map_err(failed)?.next().is_some() {
+        return Err(OpenError::Exposed { path: path.to_owned() });
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS)).map_err(failed)
 }
 
 /// Returns the version of the database `file`, which is opened read-only.

@@ -16,7 +16,7 @@ use lodge_sqlite::{BackupError, OpenError, Options, Sqlite, restore};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::support::{open, until};
+use crate::support::{open, private_folder, until};
 
 fn reopen(folder: &Path) -> Result<Sqlite, OpenError> {
     Sqlite::open(folder, &Options::default())
@@ -62,6 +62,22 @@ fn only_its_owner_can_read_the_folder() {
 }
 
 #[test]
+fn a_folder_that_other_users_can_read_or_change_is_refused_unless_it_is_empty() {
+    let parent = TempDir::new().unwrap();
+    let folder = parent.path().join("data");
+    let open_to = |open: u32| fs::set_permissions(&folder, fs::Permissions::from_mode(open));
+    fs::create_dir(&folder).unwrap();
+    open_to(0o755).unwrap();
+    drop(reopen(&folder).unwrap());
+    assert_eq!(mode(&folder), 0o750);
+    for (open, is_refused) in [(0o755, true), (0o701, true), (0o702, true), (0o750, false)] {
+        open_to(open).unwrap();
+        let refused = reopen(&folder).err();
+        assert_eq!(matches!(refused, Some(OpenError::Exposed { .. })), is_refused, "{open:o}");
+    }
+}
+
+#[test]
 fn a_file_of_a_newer_lodge_is_refused() {
     let (engine, folder) = open();
     drop(engine);
@@ -74,10 +90,10 @@ fn a_file_of_a_newer_lodge_is_refused() {
 
 #[test]
 fn a_foreign_file_is_refused_and_left_alone() {
-    let sqlite = TempDir::new().unwrap();
+    let sqlite = private_folder();
     let file = sqlite.path().join("lodge.db");
     Connection::open(&file).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
-    let text = TempDir::new().unwrap();
+    let text = private_folder();
     fs::write(
         text.path().join("lodge.db"),
         "this is a text of more than a hundred bytes, ".repeat(20),
@@ -232,7 +248,7 @@ async fn a_restore_keeps_writes_that_were_only_in_the_log() {
     engine.backup(&empty).await.unwrap();
     let short = create(&*engine.links(), link(&fresh("logged"))).await.short;
     // A copy made now is what a killed server leaves: a file, and a log that is not checkpointed.
-    let killed = TempDir::new().unwrap();
+    let killed = private_folder();
     for name in ["lodge.db", "lodge.db-wal"] {
         fs::copy(folder.path().join(name), killed.path().join(name)).unwrap();
     }

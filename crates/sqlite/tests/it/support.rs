@@ -1,9 +1,18 @@
 //! Helpers of the tests.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt,
+    time::{Duration, Instant},
+};
 
 use lodge_sqlite::{Options, Sqlite};
-use tempfile::TempDir;
+use tempfile::{Builder, TempDir};
+
+/// A new folder that is inaccessible to other users, as a data folder with files has to be.
+pub(crate) fn private_folder() -> TempDir {
+    Builder::new().permissions(Permissions::from_mode(0o700)).tempdir().unwrap()
+}
 
 /// An engine on a new folder.
 pub(crate) fn open() -> (Sqlite, TempDir) {
