@@ -12,9 +12,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
-use http::{HeaderMap, Method, StatusCode, Uri, header};
+use http::{HeaderMap, Method, StatusCode, Uri, Version, header};
 use hyper::body::Incoming;
-use lodge_domain::links::Links;
+use lodge_domain::{Error, links::Links};
 use tower::ServiceExt;
 
 use self::form::ProblemFormat;
@@ -97,7 +97,7 @@ impl HttpService {
     /// The fast path: redirects are most of all requests and need nothing from the router.
     fn redirect_at_once(&self, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
         let links = self.0.links.as_ref()?;
-        if self.0.access_log {
+        if self.0.access_log || check_host(request.version(), request.headers()).is_err() {
             return None;
         }
         let began = Instant::now();
@@ -134,7 +134,10 @@ impl HttpService {
         let form = self.form(&path, request.headers());
         let visit = Visit::of(&self.0.site, Peer(peer), &request);
 
-        let mut response = match cross_site::check(&method, request.uri(), request.headers()) {
+        let checked = check_host(request.version(), request.headers());
+        let checked =
+            checked.and_then(|()| cross_site::check(&method, request.uri(), request.headers()));
+        let mut response = match checked {
             Ok(()) => self.within_time(peer, client, &id, request).await,
             Err(error) => Problem::from(error).into_response(),
         };
@@ -183,13 +186,9 @@ impl HttpService {
         match tokio::time::timeout(time, answer).await {
             Ok(Ok(Ok(response))) => response,
             Ok(Ok(Err(never))) => match never {},
-            Ok(Err(_panic)) => {
-                Problem::from(lodge_domain::Error::internal("a handler panicked")).into_response()
-            }
-            Err(_late) => Problem::from(lodge_domain::Error::unavailable(
-                "the request exceeded its time limit",
-            ))
-            .into_response(),
+            Ok(Err(_panic)) => Problem::from(Error::internal("a handler panicked")).into_response(),
+            Err(_late) => Problem::from(Error::unavailable("the request exceeded its time limit"))
+                .into_response(),
         }
     }
 }
@@ -206,6 +205,17 @@ impl ConnectionHandler for HttpService {
     fn end_streams(&self) {
         self.0.site.shutdown.cancel();
     }
+}
+
+/// Refuses an HTTP/1.1 request without exactly one `Host` (RFC 9112, section 3.2): a proxy and this server could
+/// take it for requests to different sites.
+fn check_host(version: Version, headers: &HeaderMap) -> Result<(), Error> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let is_one = hosts.next().is_some() && hosts.next().is_none();
+    if is_one || version == Version::HTTP_10 {
+        return Ok(());
+    }
+    Err(Error::invalid("Host", "must be sent exactly once"))
 }
 
 /// The app that an error page at this path belongs to.

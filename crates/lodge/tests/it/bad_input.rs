@@ -305,6 +305,25 @@ fn a_malformed_http_request_is_refused_and_the_connection_closed() {
 }
 
 #[test]
+fn an_http_1_1_request_has_exactly_one_host() {
+    let server = Lodge::new().start();
+    server.create(&json!({ "target": "https://example.org/", "short": "gg" }));
+    for (head, status) in [
+        ("GET /gg HTTP/1.1\r\n", 400),
+        ("GET /gg HTTP/1.1\r\nHost: a\r\nHost: b\r\n", 400),
+        ("GET /gg HTTP/1.1\r\nHost: a\r\nhost: a\r\n", 400),
+        ("POST /api/links HTTP/1.1\r\nContent-Length: 0\r\n", 400),
+        ("GET /gg HTTP/1.1\r\nHost: a\r\n", 307),
+        ("GET /gg HTTP/1.0\r\n", 307),
+    ] {
+        let mut wire = server.send_raw(format!("{head}Connection: close\r\n\r\n").as_bytes());
+        let answer = wire.read().unwrap();
+        assert_eq!(answer.status, status, "{head:?}: {answer:?}");
+        assert!(status != 400 || answer.text().contains("exactly once"), "{head:?}: {answer:?}");
+    }
+}
+
+#[test]
 fn unknown_paths_and_methods_are_answered_in_the_callers_format() {
     let server = Lodge::new().start();
     for path in [
