@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::extract::State;
-use http::{Method, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use lodge_domain::{
     Error,
     accounts::{AccountsClient, FreshSession, Provider, SignIn},
@@ -32,6 +32,10 @@ pub(crate) fn routes() -> Routes<Arc<SiteContext>> {
         end,
     )
 }
+
+/// Has browsers delete what pages of the site have stored in them.
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+const STORAGE: HeaderValue = HeaderValue::from_static("\"storage\"");
 
 /// The timeout for the list of providers.
 const PROVIDERS_PATIENCE: Duration = Duration::from_millis(500);
@@ -236,10 +240,12 @@ async fn end(State(site): State<Arc<SiteContext>>, asked: RequestContext) -> Htt
     signed_out(&asked, "/")
 }
 
-/// Redirects to `path` and deletes the session cookie.
+/// Redirects to `path`, deletes the session cookie, and has the browser delete what pages have stored, such as unsent
+/// messages.
 pub(crate) fn signed_out(asked: &RequestContext, path: &str) -> HttpResult {
     let mut response = redirect_to(path)?;
     response.headers_mut().append(header::SET_COOKIE, session::end(asked)?);
+    response.headers_mut().insert(CLEAR_SITE_DATA, STORAGE);
     Ok(response)
 }
 

@@ -108,6 +108,7 @@ fn signing_out_ends_the_session_and_not_only_the_cookie() {
     let answer = server.on_page(&token, "POST", "/logout").form("").send();
     answer.leads_to(303, "/");
     assert_eq!(set_cookie(&answer).1, "");
+    assert_eq!(answer.header("clear-site-data"), Some("\"storage\""), "unsent messages");
     assert!(!server.is_signed_in(&token));
     assert_eq!(server.on_page(&token, "POST", "/logout").form("").send().status, 303, "again");
 }
