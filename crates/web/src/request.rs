@@ -274,8 +274,24 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
         query.map(|Query(parameters)| Self(parameters)).map_err(|rejection| {
             let text = rejection.body_text();
             let why = text.trim_start_matches("Failed to deserialize query string: ");
-            Error::invalid("query", format!("cannot be parsed: {why}")).into()
+            Error::invalid("query", plain(why)).into()
         })
+    }
+}
+
+/// Rewords a parser's message about a parameter.
+fn plain(why: &str) -> String {
+    const NO_NUMBERS: [&str; 4] = [
+        "invalid digit found in string",
+        "cannot parse integer from empty string",
+        "number too large to fit in target type",
+        "number too small to fit in target type",
+    ];
+    match why.split_once(": ") {
+        Some((name, said)) if NO_NUMBERS.contains(&said) => {
+            format!("{name} must be a whole number in the documented range")
+        }
+        _ => format!("cannot be parsed: {why}"),
     }
 }
 
@@ -308,6 +324,13 @@ pub(crate) fn unquoted(error: Error) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parameter_that_is_no_number_is_reported_in_plain_words() {
+        let said = plain("limit: invalid digit found in string");
+        assert_eq!(said, "limit must be a whole number in the documented range");
+        assert_eq!(plain("unknown field `x`"), "cannot be parsed: unknown field `x`");
+    }
 
     #[test]
     fn loopback_hosts_are_recognized() {
