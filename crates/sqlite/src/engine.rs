@@ -31,11 +31,17 @@ use crate::{
     writer::{Limits, Writer},
 };
 
+/// How long a lookup, a list or a page may take; nearly all take less than a millisecond.
+const READ_TIME_MAX: Duration = Duration::from_secs(3);
+
 /// How long a search of rides may take.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(3);
 
 /// How long a search of messages, which uses an index, may take.
 const BOARD_SEARCH_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// How long one page of an export may take.
+const EXPORT_TIME_MAX: Duration = Duration::from_secs(15);
 
 /// Searches of messages that may wait.
 const BOARD_SEARCHES_MAX: usize = 32;
@@ -122,20 +128,20 @@ impl Engine {
             threads: options.reader_threads,
             queue: options.reader_queue,
             page_cache_bytes: options.page_cache_bytes,
-            time_max: None,
+            time_max: READ_TIME_MAX,
         };
         let readers = Readers::start(&file, size)?;
         let one = readers::Size { threads: 1, ..size };
         let scans = Readers::start(&file, one)?;
-        let few = readers::Size { queue: SEARCHES_MAX, time_max: Some(SEARCH_TIME_MAX), ..one };
+        let few = readers::Size { queue: SEARCHES_MAX, time_max: SEARCH_TIME_MAX, ..one };
         let searches = Searches::new(Readers::start(&file, few)?, SEARCHES_MAX);
         let of_board = readers::Size { threads: BOARD_READERS, ..size };
         let board = Readers::start(&file, of_board)?;
-        let short = Some(BOARD_SEARCH_TIME_MAX);
-        let words = readers::Size { queue: BOARD_SEARCHES_MAX, time_max: short, ..one };
+        let words =
+            readers::Size { queue: BOARD_SEARCHES_MAX, time_max: BOARD_SEARCH_TIME_MAX, ..one };
         let board_searches = Readers::start(&file, words)?;
         // Some queued pages may belong to cancelled exports.
-        let pages = readers::Size { queue: 2 * EXPORTS_MAX, ..one };
+        let pages = readers::Size { queue: 2 * EXPORTS_MAX, time_max: EXPORT_TIME_MAX, ..one };
         let exports = Readers::start(&file, pages)?;
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };

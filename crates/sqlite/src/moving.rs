@@ -1,6 +1,6 @@
 //! A data folder as the source of a move to another store: locked, and opened read-only.
 
-use std::{collections::BTreeMap, path::Path, sync::LazyLock};
+use std::{collections::BTreeMap, path::Path, sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -32,6 +32,9 @@ const CLICK_ROWS_A_PAGE: usize = 20_000;
 /// Requests that may wait; a move reads its pages sequentially.
 const QUEUE: usize = 64;
 
+/// How long one read may take: the counts of all rows read the whole file.
+const TIME_MAX: Duration = Duration::from_hours(1);
+
 /// A data folder that is locked and opened read-only.
 pub struct MovingFolder {
     readers: Readers,
@@ -55,7 +58,7 @@ impl MovingFolder {
             return Err(OpenError::Older { file, found, needed: migrations::NEWEST });
         }
         let page_cache_bytes = options.page_cache_bytes;
-        let size = Size { threads: 1, queue: QUEUE, page_cache_bytes, time_max: None };
+        let size = Size { threads: 1, queue: QUEUE, page_cache_bytes, time_max: TIME_MAX };
         Ok(Self { readers: Readers::start(&file, size)?, _folder: lock })
     }
 

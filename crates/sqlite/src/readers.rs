@@ -2,6 +2,7 @@
 
 use std::{
     path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,7 +15,7 @@ use crate::{connection, failure::Failure, folder::OpenError};
 /// A pool of reader threads.
 pub(crate) struct Readers {
     threads: Workers<Connection>,
-    time_max: Option<Duration>,
+    time_max: Duration,
 }
 
 /// The size and limits of a pool.
@@ -26,12 +27,13 @@ pub(crate) struct Size {
     pub(crate) queue: usize,
     /// Page cache of each thread, in bytes.
     pub(crate) page_cache_bytes: usize,
-    /// How long a request may run, not counting its wait; `None` for no limit.
-    pub(crate) time_max: Option<Duration>,
+    /// How long a request may run, not counting its wait.
+    pub(crate) time_max: Duration,
 }
 
-/// Steps of `SQLite`'s virtual machine between two checks of the deadline.
-const STEPS: i32 = 10_000;
+/// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller: well below a millisecond,
+/// unless each step reads long values.
+const STEPS: i32 = 1_000;
 
 impl Readers {
     /// Starts the threads on the database `file`. They end once the pool is closed and the queues are empty.
@@ -45,22 +47,25 @@ impl Readers {
         Ok(Self { threads, time_max: size.time_max })
     }
 
-    /// Runs `work` on one of the threads. It sees every commit acknowledged before.
+    /// Runs `work` on one of the threads. It sees every commit acknowledged before. It is interrupted when it has run
+    /// too long, which is [`lodge_domain::Error::Unavailable`], or when the returned future is dropped.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         app: App,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let time_max = self.time_max;
-        let in_time = move |connection: &mut Connection| {
-            if let Some(time_max) = time_max {
-                let deadline = Instant::now() + time_max;
-                let is_late = move || Instant::now() >= deadline;
-                connection.progress_handler(STEPS, Some(is_late)).map_err(Failure::from)?;
-            }
+        let caller = Arc::new(());
+        let waiting = Arc::downgrade(&caller);
+        let bounded = move |connection: &mut Connection| {
+            let deadline = Instant::now() + time_max;
+            let is_over = move || waiting.strong_count() == 0 || Instant::now() >= deadline;
+            connection.progress_handler(STEPS, Some(is_over)).map_err(Failure::from)?;
             Ok(work(connection)?)
         };
-        self.threads.run(app, in_time).await
+        let answer = self.threads.run(app, bounded).await;
+        drop(caller);
+        answer
     }
 
     /// Refuses new requests; queued ones are still done.

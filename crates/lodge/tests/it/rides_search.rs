@@ -38,3 +38,16 @@ fn concurrent_searches_are_limited_in_total_and_per_address() {
     }
     eventually_true("no search is running", || server.metric(UNDER_WAY) < 0.5);
 }
+
+#[test]
+fn a_search_ends_when_its_client_leaves() {
+    let (lodge, server) = Lodge::new().started();
+    server.ride([1, 2025, 1, 7], 1, 1);
+    let other = lodge.database();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = begin(&server, "198.51.100.1");
+    eventually_true("a search is running", || server.metric(UNDER_WAY) > 0.5);
+    drop(begun);
+    eventually_true("no search is running", || server.metric(UNDER_WAY) < 0.5);
+    other.execute_batch("COMMIT").unwrap();
+}

@@ -9,14 +9,14 @@ use lodge_domain::{
 };
 use lodge_sql::App;
 use rusqlite::Connection;
-use tokio::time::timeout;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{board, create, is_there, is_unavailable, open, thread_gate::ThreadGate};
 use crate::{
     Options,
     engine::{BOARD_READERS, Engine},
     failure::Failure,
-    readers::Readers,
+    readers::{Readers, Size},
 };
 
 const THREADS: usize = 3;
@@ -122,4 +122,44 @@ async fn busy_board_readers_do_not_delay_redirects() {
     for one in waiting {
         one.await.unwrap();
     }
+}
+
+/// A query without end.
+const ENDLESS: &str =
+    "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+
+/// A pool of one thread, whose reads may take so long.
+fn one_thread(engine: &Engine, time_max: Duration) -> Readers {
+    let size = Size { threads: 1, queue: QUEUE, page_cache_bytes: 64 << 10, time_max };
+    Readers::start(&engine.file, size).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_ends_when_its_caller_leaves() {
+    let (engine, _folder) = open(&Options::default());
+    let readers = one_thread(&engine, Duration::from_hours(1));
+    let (tell, has_begun) = oneshot::channel();
+    let endless = move |connection: &Connection| {
+        tell.send(()).unwrap();
+        Ok(connection.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?)
+    };
+    let mut left = Box::pin(readers.read(App::Links, endless));
+    assert!(poll!(&mut left).is_pending());
+    has_begun.await.unwrap();
+    drop(left);
+    let next = timeout(Duration::from_secs(10), readers.read(App::Links, nothing)).await;
+    next.expect("the thread is free").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_past_its_time_is_refused_and_leaves_no_transaction() {
+    let (engine, _folder) = open(&Options::default());
+    let readers = one_thread(&engine, Duration::from_millis(20));
+    let endless = |connection: &Connection| {
+        let snapshot = connection.unchecked_transaction()?;
+        Ok(snapshot.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?)
+    };
+    assert!(is_unavailable(&readers.read(App::Links, endless).await));
+    let is_free = |connection: &Connection| Ok(connection.is_autocommit());
+    assert!(readers.read(App::Links, is_free).await.unwrap());
 }
