@@ -37,8 +37,10 @@ impl App {
 pub enum ReadKind {
     /// A few rows by key.
     ByKey,
-    /// Possibly many rows; lookups by key do not wait for it.
+    /// A list of possibly many rows; lookups by key do not wait for it.
     Scan,
+    /// A page of an export; lists do not wait for it.
+    Export,
     /// The content of a page, read from one snapshot.
     Snapshot,
     /// A full-text search, read from one snapshot and interrupted after a time limit.

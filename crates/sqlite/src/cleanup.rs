@@ -89,7 +89,7 @@ pub(crate) async fn remove_expired(
     let outcomes = engine.writer.write(App::Links, remove).await?;
 
     let over = move |connection: &_| Ok(ended_links(connection, now, reserved)?);
-    let over = engine.scans.read(App::Links, over).await?;
+    let over = engine.exports.read(App::Links, over).await?;
     let many_over = over.len() >= LINKS_A_CALL;
     let mut links = 0;
     for shorts in over.chunks(LINKS_A_WRITE) {
@@ -103,7 +103,7 @@ pub(crate) async fn remove_expired(
     let due = move |connection: &_| {
         Ok(walk(connection, hours_from, |c, link| next_hours(c, link, kept_from))?)
     };
-    let (with_hours, hours_to) = engine.scans.read(App::Links, due).await?;
+    let (with_hours, hours_to) = engine.exports.read(App::Links, due).await?;
     let mut hours = 0;
     for ids in with_hours.chunks(ROLLED_UP_A_WRITE) {
         let ids = ids.to_vec();
@@ -111,7 +111,7 @@ pub(crate) async fn remove_expired(
         hours += engine.writer.write(App::Links, roll_up).await?;
     }
     let due = move |connection: &_| Ok(walk(connection, referrers_from, next_referrers)?);
-    let (with_referrers, referrers_to) = engine.scans.read(App::Links, due).await?;
+    let (with_referrers, referrers_to) = engine.exports.read(App::Links, due).await?;
     let mut referrers = 0;
     for id in with_referrers {
         loop {

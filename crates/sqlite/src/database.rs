@@ -17,11 +17,12 @@ impl Database for Engine {
             (_, ReadKind::ByKey) => &self.readers,
             (App::Board, ReadKind::Snapshot) => &self.board,
             (App::Board, ReadKind::Search) => &self.board_searches,
+            (_, ReadKind::Export) => &self.exports,
             (_, ReadKind::Scan | ReadKind::Snapshot | ReadKind::Search) => &self.scans,
         };
         let work = move |connection: &Connection| Ok(work(&mut SqliteTx(connection))?);
         match reads {
-            ReadKind::ByKey | ReadKind::Scan => readers.read(app, work).await,
+            ReadKind::ByKey | ReadKind::Scan | ReadKind::Export => readers.read(app, work).await,
             ReadKind::Snapshot | ReadKind::Search => readers.read(app, in_snapshot(work)).await,
         }
     }

@@ -37,14 +37,14 @@ const READ_TIME_MAX: Duration = Duration::from_secs(3);
 /// How long a search of rides may take.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(3);
 
-/// How long a search of messages, which uses an index, may take.
-const BOARD_SEARCH_TIME_MAX: Duration = Duration::from_secs(1);
+/// How long a search of links or messages, which uses an index, may take.
+const TEXT_SEARCH_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// How long one page of an export may take.
+/// Searches of links, and as many of messages, that may wait.
+const TEXT_SEARCHES_MAX: usize = 32;
+
+/// How long one page of an export, or one step of a job in the background, may take.
 const EXPORT_TIME_MAX: Duration = Duration::from_secs(15);
-
-/// Searches of messages that may wait.
-const BOARD_SEARCHES_MAX: usize = 32;
 
 /// Reader threads of the board.
 pub(crate) const BOARD_READERS: usize = 2;
@@ -54,15 +54,17 @@ pub(crate) struct Engine {
     pub(crate) writer: Writer,
     pub(crate) rides: Recorder,
     pub(crate) readers: Readers,
-    /// One reader for lists and searches, which may read many rows, so that redirects do not wait for them.
+    /// One reader for lists, so that redirects do not wait for them.
     pub(crate) scans: Readers,
+    /// One reader for searches of links, so that lists do not wait for them.
+    pub(crate) link_searches: Readers,
     /// One reader for searches of rides, which may take seconds.
     pub(crate) searches: Searches,
     /// Readers of the board, so that redirects do not wait for its pages.
     pub(crate) board: Readers,
     /// One reader for searches of messages.
     pub(crate) board_searches: Readers,
-    /// One reader for exports of rides, which read page after page.
+    /// One reader for exports and background jobs, which read page after page.
     pub(crate) exports: Readers,
     checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
@@ -133,13 +135,14 @@ impl Engine {
         let readers = Readers::start(&file, size)?;
         let one = readers::Size { threads: 1, ..size };
         let scans = Readers::start(&file, one)?;
+        let text =
+            readers::Size { queue: TEXT_SEARCHES_MAX, time_max: TEXT_SEARCH_TIME_MAX, ..one };
+        let link_searches = Readers::start(&file, text)?;
         let few = readers::Size { queue: SEARCHES_MAX, time_max: SEARCH_TIME_MAX, ..one };
         let searches = Searches::new(Readers::start(&file, few)?, SEARCHES_MAX);
         let of_board = readers::Size { threads: BOARD_READERS, ..size };
         let board = Readers::start(&file, of_board)?;
-        let words =
-            readers::Size { queue: BOARD_SEARCHES_MAX, time_max: BOARD_SEARCH_TIME_MAX, ..one };
-        let board_searches = Readers::start(&file, words)?;
+        let board_searches = Readers::start(&file, text)?;
         // Some queued pages may belong to cancelled exports.
         let pages = readers::Size { queue: 2 * EXPORTS_MAX, time_max: EXPORT_TIME_MAX, ..one };
         let exports = Readers::start(&file, pages)?;
@@ -153,6 +156,7 @@ impl Engine {
             rides: Recorder::new(write_back),
             readers,
             scans,
+            link_searches,
             searches,
             board,
             board_searches,
@@ -197,6 +201,7 @@ impl Engine {
         let readers = [
             &self.readers,
             &self.scans,
+            &self.link_searches,
             self.searches.thread(),
             &self.board,
             &self.board_searches,

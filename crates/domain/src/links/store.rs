@@ -119,6 +119,11 @@ pub struct LinkQuery {
 }
 
 impl LinkQuery {
+    /// Whether many links may have to be read for each one that is found.
+    pub fn is_search(&self) -> bool {
+        self.search.is_some() || self.prefix.is_some()
+    }
+
     /// Whether a link of this owner matches the tag and the prefix of the query.
     pub fn takes(&self, link: &Link) -> bool {
         let tagged = |tag: &String| link.tags.as_slice().contains(tag);

@@ -121,7 +121,9 @@ impl Database for MariaDb {
         let Pools { readers, scanners, .. } = &*self.0;
         match reads {
             ReadKind::ByKey => readers.run(app, move |connection| connection.read(&work)).await,
-            ReadKind::Scan => scanners.run(app, move |connection| connection.read(&work)).await,
+            ReadKind::Scan | ReadKind::Export => {
+                scanners.run(app, move |connection| connection.read(&work)).await
+            }
             ReadKind::Snapshot | ReadKind::Search => {
                 scanners.run(app, move |connection| connection.snapshot(&work)).await
             }

@@ -77,7 +77,7 @@ impl<D: Database> BoardLog for SqlBoard<D> {
         after: i64,
         limit: usize,
     ) -> Result<Vec<(i64, Message)>> {
-        let scan = move |tx: &mut dyn crate::Tx| messages::written_by(tx, author, after, limit);
-        self.database.read(App::Board, ReadKind::Scan, scan).await
+        let page = move |tx: &mut dyn crate::Tx| messages::written_by(tx, author, after, limit);
+        self.database.read(App::Board, ReadKind::Export, page).await
     }
 }

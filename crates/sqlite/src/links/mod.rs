@@ -102,12 +102,13 @@ impl LinkStore for SqliteLinks {
     }
 
     async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
-        self.0.scans.read(App::Links, move |connection| list::list(connection, &query)).await
+        let readers = if query.is_search() { &self.0.link_searches } else { &self.0.scans };
+        readers.read(App::Links, move |connection| list::list(connection, &query)).await
     }
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
         self.0
-            .scans
+            .exports
             .read(App::Links, move |connection| list::page(connection, after.as_ref(), limit))
             .await
     }

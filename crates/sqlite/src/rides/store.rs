@@ -221,7 +221,7 @@ impl RideSearch for SqliteRides {
 
     async fn event(&self, gate: GateId, id: RideEventId) -> Result<Option<StoredRide>> {
         self.0
-            .exports
+            .readers
             .read(App::Rides, move |connection| search::event(connection, gate, &id))
             .await
     }

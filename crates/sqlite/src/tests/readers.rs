@@ -3,9 +3,11 @@
 use std::{sync::Arc, task::Poll, time::Duration};
 
 use futures_util::poll;
+use lodge_contract::samples::fresh_owner;
 use lodge_domain::{
     Error,
     board::{BoardMembers, Channels, EventLog, EventRange, Slug},
+    links::LinkQuery,
 };
 use lodge_sql::App;
 use rusqlite::Connection;
@@ -132,6 +134,30 @@ const ENDLESS: &str =
 fn one_thread(engine: &Engine, time_max: Duration) -> Readers {
     let size = Size { threads: 1, queue: QUEUE, page_cache_bytes: 64 << 10, time_max };
     Readers::start(&engine.file, size).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_and_exports_do_not_delay_lists() {
+    let (engine, _folder) = open(&Options::default());
+    let held = [
+        hold(&engine, 1, |engine| &engine.link_searches).await,
+        hold(&engine, 1, |engine| &engine.exports).await,
+    ];
+    let links = crate::Sqlite(Arc::clone(&engine)).links();
+    let list = |search: Option<&str>, prefix: Option<&str>| {
+        let [search, prefix] = [search, prefix].map(|text| text.map(str::to_owned));
+        let owner = fresh_owner();
+        links.list(LinkQuery { owner, after: None, tag: None, prefix, search, limit: 1 })
+    };
+    let mut slow = [list(Some("word"), None), list(None, Some("prefix")), links.page(None, 1)];
+    for read in &mut slow {
+        assert!(poll!(read).is_pending());
+    }
+    assert_eq!(list(None, None).await.unwrap(), []);
+    held.iter().for_each(ThreadGate::open);
+    for read in slow {
+        assert_eq!(read.await.unwrap(), []);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -79,7 +79,7 @@ type Seasons = BTreeMap<(Season, ResortId), BTreeSet<Day>>;
 pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt> {
     // Writes back buffered sums, so that few rows on disk are out of date.
     rides.write_sums().await?;
-    let (began_at, seasons) = rides.0.scans.read(App::Rides, seasons).await?;
+    let (began_at, seasons) = rides.0.exports.read(App::Rides, seasons).await?;
     let seasons =
         skiers::walk(&rides.0, piece, seasons, |seasons, _, on, _, _| note(seasons, on)).await?;
     let mut rebuild =
@@ -183,7 +183,7 @@ impl Rebuild<'_> {
                 Ok((sums, is_all))
             };
             let is_all;
-            (sums, is_all) = engine.scans.read(App::Rides, beside).await?;
+            (sums, is_all) = engine.exports.read(App::Rides, beside).await?;
             if !is_all {
                 continue;
             }

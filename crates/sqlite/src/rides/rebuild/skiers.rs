@@ -70,7 +70,7 @@ pub(super) async fn walk<T: Send + 'static>(
             Ok((state, rows.last().map(|(key, _)| *key)))
         };
         let last;
-        (state, last) = engine.scans.read(App::Rides, some).await?;
+        (state, last) = engine.exports.read(App::Rides, some).await?;
         let Some(last) = last else { return Ok(state) };
         after = last;
     }
