@@ -33,6 +33,7 @@ mod idempotency;
 mod installed;
 mod limits;
 mod linking;
+mod links_search;
 mod metrics;
 mod modes;
 mod old_clients;

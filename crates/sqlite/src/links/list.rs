@@ -40,8 +40,12 @@ impl Query {
 pub(crate) fn list(connection: &Connection, query: &LinkQuery) -> Result<Vec<Arc<Link>>, Failure> {
     let words = query.search.as_deref().map(Words::parse).transpose()?.unwrap_or_default();
     let plan = words.plan(connection)?;
+    let limit = query.limit.clamp(1, LIMIT_MAX);
     let Some(query) = build(query, &words, plan) else { return Ok(Vec::new()) };
-    Ok(query::all(connection, &query.sql, rusqlite::params_from_iter(query.values), read_link)?)
+    let mut statement = connection.prepare_cached(&query.sql)?;
+    let links = statement.query_map(rusqlite::params_from_iter(query.values), read_link)?;
+    let found = links.filter(|link| link.as_ref().map_or(true, |link| words.occur_in(link)));
+    Ok(found.take(limit).collect::<rusqlite::Result<_>>()?)
 }
 
 fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
@@ -84,14 +88,7 @@ fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
         built.push_with(" AND l.short >= ?", prefix.to_owned());
         built.push_with(" AND l.short < ?", end_of_prefix(prefix)?);
     }
-    for pattern in words.patterns(plan) {
-        // The tags are JSON; a word of its punctuation alone, which no tag needs, may match wrongly.
-        let like =
-            ["short", "target", "tags"].map(|column| format!("l.{column} LIKE ? ESCAPE '\\'"));
-        built.push_with(&format!(" AND ({})", like.join(" OR ")), pattern);
-    }
-    let limit = query.limit.clamp(1, LIMIT_MAX);
-    built.push_with(&format!(" ORDER BY {id} DESC LIMIT ?"), i64::try_from(limit).unwrap_or(1));
+    write!(built.sql, " ORDER BY {id} DESC").ok()?;
     Some(built)
 }
 
