@@ -234,7 +234,8 @@ pub(crate) struct ListQuery {
 
 /// List the caller's own links, newest first.
 #[utoipa::path(get, path = "/api/links", tag = "links", params(ListQuery),
-    responses((status = 200, body = LinkPage), (status = 400, description = "Invalid parameter; `detail` says why"), (status = 401, description = "An API key or a session is needed")), security(("api_key" = []), ("session" = [])))]
+    responses((status = 200, body = LinkPage), (status = 400, description = "Invalid parameter; `detail` says why"), (status = 401, description = "An API key or a session is needed"),
+        (status = 429, description = "Too many searches of this owner at once; see Retry-After"), (status = 503, description = "The search took too long, or there are too many; see Retry-After")), security(("api_key" = []), ("session" = [])))]
 pub(crate) async fn list(
     State(app): State<LinksApp>,
     QueryParams(query): QueryParams<ListQuery>,
@@ -254,7 +255,7 @@ pub(crate) async fn list(
         search: some(query.search),
         limit,
     };
-    let links = app.links.list(query).await?;
+    let links = app.list(query).await?;
     let next = links.last().filter(|_| links.len() == limit).map(|link| link.id.0.to_string());
     let links =
         links.iter().map(|link| LinkJson::managed(link, &asked.base_url, asked.at, None)).collect();

@@ -1,10 +1,10 @@
 //! The state of the handlers of short links.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{
     Error, IdempotencyKey, Result,
-    links::{Caller, LinkChange, Links, Short},
+    links::{Caller, Link, LinkChange, LinkQuery, Links, Owner, Short},
 };
 
 use crate::{
@@ -12,9 +12,16 @@ use crate::{
     edge::{
         address::Client,
         limits::{self, AddressLimit},
+        per_key::PerKeyLimit,
     },
     settings::SiteSettings,
 };
+
+/// The most searches of one owner that run or wait.
+const SEARCHES_PER_OWNER_MAX: usize = 2;
+
+/// The `Retry-After` of a refused search.
+const SEARCH_RETRY: Duration = Duration::from_secs(1);
 
 /// The state of the handlers: the site and [`Parts`].
 pub(crate) type LinksApp = App<Parts>;
@@ -24,13 +31,22 @@ pub(crate) struct Parts {
     pub(crate) links: Arc<Links>,
     /// The limit of links that a client address may create per minute.
     creations: Option<AddressLimit>,
+    /// The limit of searches: the store runs one at a time, and its queue stays open to other owners.
+    searches: Arc<PerKeyLimit<Owner>>,
 }
 
 impl LinksApp {
     /// Creates the app.
     pub(crate) fn new(site: Arc<SiteContext>, links: Arc<Links>, settings: &SiteSettings) -> Self {
         let creations = AddressLimit::per_minute(settings.creations_per_minute);
-        Self::on(site, Parts { links, creations })
+        let searches = PerKeyLimit::new(SEARCHES_PER_OWNER_MAX, SEARCH_RETRY);
+        Self::on(site, Parts { links, creations, searches })
+    }
+
+    /// Returns an owner's links, newest first; [`Error::TooMany`] past [`SEARCHES_PER_OWNER_MAX`] searches.
+    pub(super) async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        let _place = query.is_search().then(|| self.searches.take(query.owner)).transpose()?;
+        self.links.list(query).await
     }
 
     /// Counts `count` creations against the client address's limit. An authenticated caller is exempt, since its key

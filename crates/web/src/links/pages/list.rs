@@ -109,9 +109,9 @@ impl Filter {
 /// Lists links. A store without search finds those whose short begins with the text.
 async fn found(app: &LinksApp, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
     let text = query.search.clone().filter(|text| Short::parse(text).is_ok());
-    match app.links.list(query.clone()).await {
+    match app.list(query.clone()).await {
         Err(Error::Invalid { field, .. }) if field == "search" && text.is_some() => {
-            app.links.list(LinkQuery { prefix: text, search: None, ..query }).await
+            app.list(LinkQuery { prefix: text, search: None, ..query }).await
         }
         found => found,
     }
