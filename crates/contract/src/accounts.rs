@@ -102,6 +102,24 @@ pub async fn of_two_hundred_sign_ups_with_one_name_one_succeeds(fixture: &Accoun
     assert_eq!(found.map(|(account, _)| account), made.pop());
 }
 
+/// A username that looks like an existing one is taken, also while the existing one is that of a deleted account.
+pub async fn a_look_alike_of_a_username_is_taken(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let name = fresh_name();
+    let account = made(store, &name).await;
+    let cyrillic = name.as_str().replace("se", "\u{455}\u{435}");
+    let mixed = name.as_str().replace("se", "s\u{435}");
+    let look_alikes = [cyrillic, mixed].map(|name| Username::parse(&name).unwrap());
+    for look_alike in &look_alikes {
+        assert_eq!(store.add(new(look_alike), None).await.unwrap().outcome, None);
+    }
+    let many = look_alikes.iter().map(new).collect();
+    assert_eq!(store.add_many(many).await.unwrap(), [false, false]);
+    let deleted = event(account.id, AccountEventKind::Deleted, 1);
+    assert!(store.remove(deleted).await.unwrap().is_some());
+    assert_eq!(store.add(new(&look_alikes[0]), None).await.unwrap().outcome, None);
+}
+
 /// Every repetition returns the account that the first one created.
 pub async fn concurrent_repetitions_of_a_sign_up_make_one_account(fixture: &AccountsFixture) {
     let (name, shared) = (fresh_name(), idempotency_key(&fresh("key"), "body", 0));

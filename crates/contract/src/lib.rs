@@ -107,6 +107,7 @@ macro_rules! accounts_promises {
         $crate::tests! { $make;
             accounts::an_account_is_found_by_its_name_and_its_number,
             accounts::of_two_hundred_sign_ups_with_one_name_one_succeeds,
+            accounts::a_look_alike_of_a_username_is_taken,
             accounts::a_repeated_sign_up_returns_the_first_outcome,
             accounts::concurrent_repetitions_of_a_sign_up_make_one_account,
             accounts::a_change_leaves_other_fields_alone,

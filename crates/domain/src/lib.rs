@@ -10,6 +10,7 @@ pub mod error;
 pub mod idempotency;
 pub mod keys;
 pub mod links;
+pub mod look_alikes;
 mod names;
 pub mod passwords;
 pub mod patch;

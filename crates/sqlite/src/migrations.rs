@@ -1,12 +1,13 @@
 //! Migrations of the schema.
 
-use rusqlite::{Connection, Result, TransactionBehavior};
+use lodge_domain::look_alikes::skeleton;
+use rusqlite::{Connection, Result, TransactionBehavior, functions::FunctionFlags};
 
 /// `application_id` of a Lodge database: "LODG".
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each migrates a file from the version equal to its index to the next version.
-const MIGRATIONS: [&str; 22] = [
+const MIGRATIONS: [&str; 23] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
     include_str!("migrations/0003_pictures.sql"),
@@ -29,6 +30,7 @@ const MIGRATIONS: [&str; 22] = [
     include_str!("migrations/0020_pass_profiles.sql"),
     include_str!("migrations/0021_link_search.sql"),
     include_str!("migrations/0022_admins.sql"),
+    include_str!("migrations/0023_username_skeletons.sql"),
 ];
 
 /// The schema version that this build writes, and the newest that it reads.
@@ -53,6 +55,12 @@ pub(crate) fn run(connection: &mut Connection) -> Result<()> {
 /// Migrates a file to a version, each step in its own transaction.
 pub(crate) fn run_to(connection: &mut Connection, newest: u32) -> Result<()> {
     let found = version(connection)?;
+    connection.create_scalar_function(
+        "username_skeleton",
+        1,
+        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC,
+        |call| Ok(skeleton(&call.get::<String>(0)?)),
+    )?;
     for (step, sql) in (1..=newest).zip(MIGRATIONS).skip(found as usize) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(sql)?;

@@ -55,10 +55,10 @@ pub use self::{
     service::{Accounts, AccountsPorts, AccountsSettings, FreshSession},
     session::{EndSessions, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,
-    sign_up::SignUp,
+    sign_up::{SignUp, TAKEN},
     staff::{EventWithStaff, ImportAccount},
     store::{AccountStore, FeedPage, FeedPosition, SessionStore, SignUpOutcome},
-    username::Username,
+    username::{SKELETON_CHARS_MAX, Username},
 };
 pub use crate::pictures::{
     PICTURES_PER_CALL_MAX, Picture, PictureDecoder, PictureId, PictureKeeper, PictureOwners,

@@ -9,7 +9,7 @@ use super::{
     AccountEventKind, Accounts, AuthorizationSecrets, CodeExchange, FreshSession, Identity, Linked,
     LinkedIdentity, LoginCallback, LoginRedirect, NewAccount, NewTicket, Provider, ProviderName,
     ProviderUser, Redeemed, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink, Unlinked,
-    Username, authorization_state::AuthorizationState, sign_in::BANNED,
+    Username, authorization_state::AuthorizationState, sign_in::BANNED, sign_up::TAKEN,
 };
 use crate::{Error, Result, passwords::Password, secret};
 
@@ -167,6 +167,7 @@ impl Accounts {
     pub async fn sign_up_with_provider(&self, sign_up: ProviderSignUp) -> Result<FreshSession> {
         self.is_open()?;
         let ProviderSignUp { ticket, username, agent } = sign_up;
+        username.check_for_visitor()?;
         let account = NewAccount::new(username, None, self.ports.clock.now());
         match self.ports.identities.redeem(ticket, account).await? {
             Redeemed::Made(account) => {
@@ -174,7 +175,7 @@ impl Accounts {
                     self.begin(account, AccountEventKind::SignedInByProvider, &agent).await?;
                 fresh.ok_or(CHANGED)
             }
-            Redeemed::Taken => Err(Error::conflict("this username is taken")),
+            Redeemed::Taken => Err(TAKEN),
             Redeemed::Known => {
                 Err(Error::gone("this identity already has an account; sign in again"))
             }
@@ -230,6 +231,9 @@ impl Accounts {
         let called = called.unwrap_or_default();
         let plain = called.split('@').next().unwrap_or_default();
         let Ok(name) = Username::parse(plain) else { return Ok(None) };
+        if name.check_for_visitor().is_err() {
+            return Ok(None);
+        }
         Ok(self.ports.store.find(&name).await?.is_none().then_some(name))
     }
 }

@@ -19,7 +19,7 @@ pub struct SignUp {
 }
 
 impl Accounts {
-    /// Creates an account; `None` if the name is taken, an outcome that is stored for repeated requests as well.
+    /// Creates an account; `None` if the name or a look-alike is taken, an outcome that is stored for repeated requests as well.
     pub async fn sign_up(
         &self,
         request: SignUp,
@@ -29,6 +29,7 @@ impl Accounts {
             return Ok(earlier);
         }
         self.is_open()?;
+        request.username.check_for_visitor()?;
         // Checked before hashing, which is costly; usernames are public, so nothing is revealed.
         if self.ports.store.find(&request.username).await?.is_some() {
             // Perhaps a concurrent copy of this request created it.
@@ -69,4 +70,6 @@ impl Accounts {
     }
 }
 
-pub(super) const TAKEN: Error = Error::conflict("this username is taken");
+/// The refusal of a username that an account has, or a look-alike of it.
+pub const TAKEN: Error =
+    Error::conflict("this username is taken or looks like one that is taken; choose another one");

@@ -58,7 +58,8 @@ pub trait AccountStore: Send + Sync {
     /// Returns the stored outcome of an earlier [`Self::add`] with this idempotency key.
     async fn stored_outcome(&self, idempotency: &IdempotencyKey) -> Result<Option<SignUpOutcome>>;
 
-    /// Creates an account; `None` if the name is taken, possibly by a deleted account whose name is still reserved.
+    /// Creates an account; `None` if the name or a look-alike ([`Username::skeleton`]) is taken, possibly by a deleted
+    /// account whose name is still reserved.
     /// Of concurrent calls for one name exactly one succeeds. A repeated request returns the account in its current
     /// state, or [`SignUpOutcome::DELETED`].
     async fn add(

@@ -2,12 +2,60 @@
 
 use crate::{
     Error, Result,
+    look_alikes::{mixes_scripts, skeleton},
     text::{display_text, parsed_text},
 };
 use precis_profiles::{UsernameCaseMapped, precis_core::profile::PrecisFastInvocation};
 
 /// The maximum length of a username, in characters.
 const LENGTH_MAX: usize = 30;
+
+/// The maximum length of [`Username::skeleton`], in characters.
+pub const SKELETON_CHARS_MAX: usize = 512;
+
+/// The names of staff and of the server, and those that RFC 2142 gives to the operator of a site. Only an administrator
+/// creates accounts with them.
+const STAFF_NAMES: [&str; 39] = [
+    "abuse",
+    "admin",
+    "administrator",
+    "administrators",
+    "admins",
+    "billing",
+    "bot",
+    "contact",
+    "help",
+    "helpdesk",
+    "hostmaster",
+    "info",
+    "lodge",
+    "mod",
+    "moderation",
+    "moderator",
+    "moderators",
+    "mods",
+    "noc",
+    "noreply",
+    "official",
+    "operator",
+    "owner",
+    "password",
+    "postmaster",
+    "privacy",
+    "root",
+    "sales",
+    "security",
+    "service",
+    "staff",
+    "superuser",
+    "support",
+    "sysadmin",
+    "sysop",
+    "system",
+    "team",
+    "verified",
+    "webmaster",
+];
 
 /// The maximum passes of the profile's rules, which are applied until the text is stable (RFC 8264, section 7).
 const ROUNDS_MAX: usize = 4;
@@ -45,6 +93,32 @@ impl Username {
             return refuse("is too long; it must be 1 to 30 characters");
         }
         Ok(Self(name.into()))
+    }
+
+    /// Checks that a visitor may create an account with this name: its letters are of one script, or of those that
+    /// Chinese, Japanese and Korean mix with Latin, and it looks like no name of the staff. Administrators may use any
+    /// name.
+    pub fn check_for_visitor(&self) -> Result<()> {
+        let refuse = |why: &'static str| Err(Error::invalid("username", why));
+        if mixes_scripts(&self.0) {
+            return refuse(
+                "mixes letters of several scripts, such as Latin and Cyrillic; use letters of one script",
+            );
+        }
+        let plain: String = self.0.chars().filter(|c| !c.is_ascii_punctuation()).collect();
+        let seen = skeleton(&plain);
+        if STAFF_NAMES.iter().any(|name| skeleton(name) == seen) {
+            return refuse(
+                "is reserved for the staff of this site, or looks like a reserved name; \
+                 choose another one, or ask an administrator to create the account",
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns the form that is equal for usernames that look alike, at most [`SKELETON_CHARS_MAX`] characters.
+    pub fn skeleton(&self) -> String {
+        skeleton(&self.0)
     }
 
     /// Returns the normalised form of a typed prefix; a text that no username can begin with is returned unchanged.
@@ -116,6 +190,64 @@ mod tests {
         ] {
             assert_eq!(Username::prefix(typed), prefix, "{typed:?}");
         }
+    }
+
+    fn for_visitor(typed: &str) -> Result<()> {
+        Username::parse(typed).unwrap().check_for_visitor()
+    }
+
+    #[test]
+    fn a_visitor_cannot_take_a_name_of_the_staff_or_its_look_alike() {
+        for name in STAFF_NAMES {
+            assert!(for_visitor(name).is_err(), "{name}");
+        }
+        for name in ["adm1n", "Admin", "adrnin", "r00t", "ad-min", "lodge.", "suрроrt", "ѕуѕор"]
+        {
+            assert!(for_visitor(name).is_err(), "{name}");
+        }
+        for name in ["adminah", "supporter", "lodger", "roots", "ada", "-", "...."] {
+            assert!(for_visitor(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_visitor_cannot_take_a_name_of_mixed_scripts() {
+        for name in ["аlice", "bοb", "Ωmega", "김петр", "山田ωμ"] {
+            assert!(for_visitor(name).is_err(), "{name}");
+        }
+        for name in
+            ["пётр-2", "김철수_kim", "山田taro", "ねこcat", "Ωμέγα", "o'brien", "josé", "אבג", "42"]
+        {
+            assert!(for_visitor(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn usernames_that_look_alike_have_one_skeleton() {
+        let skeleton = |name| Username::parse(name).unwrap().skeleton();
+        for (one, other) in [
+            ("alice", "аӏісе"),
+            ("alice", "al1ce"),
+            ("alice", "alıce"),
+            ("bob", "b0b"),
+            ("modern", "modem"),
+            ("vvendy", "wendy"),
+        ] {
+            assert_eq!(skeleton(one), skeleton(other), "{one} {other}");
+        }
+        for (one, other) in [("ada", "adá"), ("ada", "adda"), ("a.da", "a-da"), ("петр", "пётр")]
+        {
+            assert_ne!(skeleton(one), skeleton(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn the_skeleton_of_the_longest_username_fits() {
+        let longest = (char::MIN..=char::MAX)
+            .filter_map(|c| Username::parse(&c.to_string()).ok())
+            .map(|name| name.skeleton().chars().count())
+            .max();
+        assert!(longest.unwrap() * LENGTH_MAX <= SKELETON_CHARS_MAX, "{longest:?}");
     }
 
     proptest! {

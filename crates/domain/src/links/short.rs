@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 
 use crate::{
     Error, Random, Result,
+    look_alikes::skeleton,
     text::{display_text, parsed_text},
 };
 
@@ -103,19 +104,6 @@ fn is_unreserved(byte: u8) -> bool {
 fn is_reserved(text: &str) -> bool {
     let seen = skeleton(text);
     RESERVED.iter().any(|name| skeleton(name) == seen)
-}
-
-/// Returns the visual form of a name: case folded, and the ASCII pairs of Unicode's confusables (UTS #39) unified.
-fn skeleton(text: &str) -> String {
-    let folded: String = text
-        .chars()
-        .map(|c| match c.to_ascii_lowercase() {
-            '0' => 'o',
-            '1' | 'i' => 'l',
-            other => other,
-        })
-        .collect();
-    folded.replace("rn", "m").replace("vv", "w")
 }
 
 impl Borrow<str> for Short {

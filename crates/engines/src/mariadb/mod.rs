@@ -7,6 +7,7 @@ mod connection;
 mod failure;
 mod options;
 mod schema;
+mod skeletons;
 mod tx;
 
 use std::{iter, sync::Arc, time::Instant};

@@ -10,15 +10,22 @@ use lodge_sql::Failure;
 use mysql::{Conn, prelude::Queryable as _};
 use uuid::Uuid;
 
-use super::failure::{failure, is_duplicate};
+use super::{
+    failure::{failure, is_duplicate},
+    skeletons,
+};
 
 /// The migration from each version to the next. Each statement commits by itself, so each is repeatable.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/0001_accounts.sql"),
     include_str!("migrations/0002_gates_and_passes.sql"),
     include_str!("migrations/0003_pass_profiles.sql"),
     include_str!("migrations/0004_admins.sql"),
+    include_str!("migrations/0005_username_skeletons.sql"),
 ];
+
+/// The version whose migration also fills a column.
+const WITHOUT_SKELETONS: usize = 4;
 
 /// Seconds after which the migration lock of a process that died is free.
 const CLAIM_SECONDS: u32 = 30;
@@ -95,6 +102,9 @@ impl Migration<'_> {
     fn bring_up(&mut self, version: usize, statements: &str) -> Result<()> {
         for statement in statements.split(";\n").filter(|text| !text.trim().is_empty()) {
             self.run(statement)?;
+        }
+        if version == WITHOUT_SKELETONS {
+            skeletons::fill(self.connection)?;
         }
         // If that took longer than the lock lasts, another process has run the same statements again,
         // and may have written the version.

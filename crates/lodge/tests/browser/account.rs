@@ -133,7 +133,11 @@ async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
     browser.fill_in(&[("username", "ADA"), ("password", "password")]).await;
     if scripts == Scripts::On {
         // While typing.
-        browser.wait_for_text("This username is taken.").await;
+        browser
+            .wait_for_text(
+                "This username is taken or looks like one that is taken; choose another one.",
+            )
+            .await;
         browser.wait_for_text("The password is too common; choose another one.").await;
         browser.fill("username", "grace").await;
         let is_gone = "return String(document.getElementById('username-error').hidden)";
@@ -146,7 +150,11 @@ async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
     browser.fill("password", PASSWORD).await;
     browser.press("Create account").await;
     browser.one("#username-error").await;
-    browser.wait_for_text("This username is taken.").await;
+    browser
+        .wait_for_text(
+            "This username is taken or looks like one that is taken; choose another one.",
+        )
+        .await;
     assert_eq!(browser.value("username").await, "ADA", "fields keep their values");
     assert_eq!(browser.value("password").await, "", "except the password");
 

@@ -182,7 +182,10 @@ fn fields_are_checked_while_typing_by_the_rules_of_the_form() {
         let form = format!("field={field}&value={value}&username=grace");
         server.post("/account/check").form(&form).expect(200).json()["problem"].clone()
     };
-    assert_eq!(check("username", "ADA"), "This username is taken.");
+    assert_eq!(
+        check("username", "ADA"),
+        "This username is taken or looks like one that is taken; choose another one."
+    );
     assert_eq!(check("username", "grace"), Value::Null);
     assert_eq!(check("password", "short"), "The password must be at least 8 characters.");
     let common = "The password is too common; choose another one.";
@@ -232,7 +235,7 @@ fn a_sign_up_form_sent_twice_creates_one_account_and_signs_in_both_times() {
         .browser()
         .form("username=ada&password=a+lift+in+the+fog")
         .expect(409)
-        .says("This username is taken.");
+        .says("This username is taken or looks like one that is taken; choose another one.");
 }
 
 #[test]

@@ -102,8 +102,8 @@ fn lodge_with_hooks() -> Lodge {
 }
 
 fn admin(lodge: &Lodge, server: &Server) -> String {
-    let token = server.moderator("root");
-    lodge.admin(&["user", "role", "root", "admin"]);
+    let token = server.moderator("rosa");
+    lodge.admin(&["user", "role", "rosa", "admin"]);
     eventually_true("the role counts", || server.board_status(&token, "GET", "/-/hooks") == 200);
     token
 }

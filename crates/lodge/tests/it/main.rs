@@ -67,6 +67,7 @@ mod stopping;
 mod tiers;
 mod timeouts;
 mod transfer;
+mod usernames;
 
 // Helpers that nearly every test uses.
 use accounts::PASSWORD;

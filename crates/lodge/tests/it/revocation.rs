@@ -35,8 +35,8 @@ fn ended_sessions_are_refused_by_two_processes_after_a_second() {
     let other = tiers.another_web().start();
     let webs = [&one, &other];
     import(&tiers, &one);
-    tiers.accounts.admin(&["user", "role", "staff", "admin"]);
-    let staff = one.token("staff");
+    tiers.accounts.admin(&["user", "role", "stella", "admin"]);
+    let staff = one.token("stella");
     let signed_in = sign_all_in(webs);
     let (sender, ended) = channel::<Ended>();
     let (trials, accepted) = thread::scope(|scope| {
@@ -64,7 +64,7 @@ fn name(number: usize) -> String {
 
 /// Imports accounts with the hash of an existing password, so that it is hashed once.
 fn import(tiers: &Tiers, web: &Server) {
-    web.make_account("staff");
+    web.make_account("stella");
     let hash: String = tiers.accounts.query("SELECT password FROM accounts");
     let lines = (0..accounts()).map(|number| format!("{},,,\"{hash}\",\n", name(number)));
     let head = "username,nickname,email,password_hash,role\n".to_owned();

@@ -19,8 +19,8 @@ use crate::{
 };
 
 statements! {
-    ADD = same("INSERT INTO accounts (username, nickname, email, role, password, epoch, created_at) \
-        VALUES (?, ?, ?, ?, ?, 1, ?)");
+    ADD = same("INSERT INTO accounts (username, skeleton, nickname, email, role, password, epoch, created_at) \
+        VALUES (?, ?, ?, ?, ?, ?, 1, ?)");
     /// Locks the account's row: the first statement of every change of an account or of rows that belong to it.
     LOCK_ACCOUNT = for_update!("SELECT epoch, picture, role FROM accounts WHERE id = ? AND deleted_at IS NULL");
     STAFF_ROLE = same("SELECT role FROM accounts WHERE id = ? AND deleted_at IS NULL AND banned_at IS NULL");
@@ -43,18 +43,20 @@ statements! {
 
 const NO_SESSION: [u8; 16] = [0; 16];
 
-/// Creates an account; `None` if its name is taken.
+/// Creates an account; `None` if its name or a look-alike is taken.
 pub(super) fn add(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<Account>, Failure> {
     let Some(id) = insert(tx, new)? else { return Ok(None) };
     events::record_by_owner(tx, id, AccountEventKind::SignedUp, new.created_at)?;
     get(tx, id)
 }
 
-/// Inserts the row; `None` if the name is taken.
+/// Inserts the row; `None` if the name or a look-alike is taken.
 pub(super) fn insert(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<AccountId>, Failure> {
     let NewAccount { username, nickname, email, role, password, created_at } = new;
+    let skeleton = username.skeleton();
     let values = values![
         username.as_str(),
+        skeleton.as_str(),
         stored_nickname(nickname, username),
         email.as_ref().map(Email::as_str),
         role_number(*role),

@@ -1,6 +1,7 @@
 //! Tests that need the engine's internals.
 
 mod accounts;
+mod accounts_upgrade;
 mod board;
 
 mod board_origins;

@@ -4,7 +4,7 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Email, Nickname, SessionId, Username},
+    accounts::{Email, Nickname, SessionId, TAKEN, Username},
 };
 use utoipa_axum::routes;
 
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 #[utoipa::path(post, path = "/api/accounts", tag = "accounts", request_body = CreateAccount,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters. A repetition within 24 h returns the account in its current state; its password is not compared")),
     responses((status = 201, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"),
-        (status = 403, description = "Only administrators create accounts on this server"), (status = 409, description = "The username is taken"),
+        (status = 403, description = "Only administrators create accounts on this server"), (status = 409, description = "The username, or one that looks like it, is taken"),
         (status = 410, description = "The account that this request created has been deleted"), (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 429, description = "Too many requests; see Retry-After"), (status = 503, description = "Temporarily unavailable; retry with the same Idempotency-Key")))]
 pub(crate) async fn sign_up(
@@ -65,7 +65,7 @@ pub(crate) async fn sign_up(
     let said = [request.username.as_str(), nickname, email].map(str::as_bytes);
     let idempotency = asked.idempotency_key_in("anonymous", "/api/accounts", &said)?;
     let done = app.accounts.sign_up(request, idempotency).await?;
-    let done = done.map(|made| made.ok_or(Error::conflict("this username is taken")));
+    let done = done.map(|made| made.ok_or(TAKEN));
     Ok(responses::respond(done, |account| {
         let account = Json(AccountJson::from(&account));
         (StatusCode::CREATED, account).into_response()

@@ -1,8 +1,8 @@
 //! Migrations of the schema.
 
 use futures_util::future::join_all;
-use lodge_contract::accounts::{fresh_name, made};
-use lodge_domain::Error;
+use lodge_contract::accounts::{fresh_name, made, new};
+use lodge_domain::{Error, accounts::Username};
 use lodge_engines::mariadb::MariaDb;
 use mysql::prelude::Queryable as _;
 
@@ -38,6 +38,28 @@ async fn an_interrupted_migration_is_finished() {
     let passes = database.passes().of_account(account.id).await.unwrap();
     assert_eq!(passes, []);
     assert_eq!(admin.query_first(version).unwrap(), newest);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn upgraded_accounts_keep_working_and_their_look_alikes_are_taken() {
+    let options = empty_database("lodge_look_alikes");
+    drop(MariaDb::connect(options.clone()).await.unwrap());
+    let mut admin = admin(&options, "lodge_look_alikes");
+    admin.query_drop("ALTER TABLE accounts DROP COLUMN skeleton").unwrap();
+    for name in ["alice", "al1ce"] {
+        let add = "INSERT INTO accounts (username, role, epoch, created_at) VALUES (?, 0, 1, 1)";
+        admin.exec_drop(add, (name,)).unwrap();
+    }
+    admin.query_drop("UPDATE schema_version SET version = 4").unwrap();
+    let database = MariaDb::connect(options).await.unwrap();
+    let accounts = database.accounts();
+    for name in ["alice", "al1ce"] {
+        let name = Username::parse(name).unwrap();
+        assert!(accounts.find(&name).await.unwrap().is_some(), "{name}");
+    }
+    let look_alike = Username::parse("allce").unwrap();
+    assert_eq!(accounts.add(new(&look_alike), None).await.unwrap().outcome, None);
+    made(&*accounts, &Username::parse("carol").unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

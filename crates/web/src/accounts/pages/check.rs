@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, response::IntoResponse};
 use lodge_domain::{
     Error, Result,
-    accounts::{Email, NewPassword, Nickname, Username},
+    accounts::{Email, NewPassword, Nickname, TAKEN, Username},
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,16 +55,24 @@ pub(super) async fn check(
 async fn looked_at(app: &AccountsApp, typed: Typed) -> Result<()> {
     let Typed { field, value, username } = typed;
     match field.as_str() {
-        "username" => match app.accounts.user(Username::parse(&value)?).await {
-            Ok(_) => Err(Error::conflict("this username is taken")),
-            Err(Error::NotFound(_)) => Ok(()),
-            Err(error) => Err(error),
-        },
+        "username" => username_is_free(app, Username::parse(&value)?).await,
         "password" => password("password", value, &username),
         "new" => password("new", value, &username),
         "nickname" => Nickname::parse(&value).map(drop),
         "email" => Email::parse(&value).map(drop),
         _ => Err(Error::invalid("field", "must be username, password, new, nickname or email")),
+    }
+}
+
+/// Checks a username; that it looks like no other one is checked when the form is sent. The first admin may have any.
+async fn username_is_free(app: &AccountsApp, name: Username) -> Result<()> {
+    if !app.site.needs_admin().await? {
+        name.check_for_visitor()?;
+    }
+    match app.accounts.user(name).await {
+        Ok(_) => Err(TAKEN),
+        Err(Error::NotFound(_)) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -3,10 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::{
-    Error,
-    accounts::{Account, Email, NewPassword, Nickname, SignUp, Username},
-};
+use lodge_domain::accounts::{Account, Email, NewPassword, Nickname, SignUp, TAKEN, Username};
 use serde::Deserialize;
 
 use crate::{
@@ -103,8 +100,6 @@ pub(super) async fn make(
         Err(error) => again(&app, form, &FormErrors::of_refusal(error, "username")?),
     }
 }
-
-const TAKEN: Error = Error::conflict("this username is taken");
 
 /// Signs in to a new account and continues at `next`.
 pub(super) async fn welcome(

@@ -106,6 +106,9 @@ async fn make(
     let mut response = match app.accounts.sign_up_with_provider(sign_up).await {
         Ok(fresh) => complete_sign_in(&app, &asked, &fresh, &next, ACCOUNT).await?,
         Err(Error::Conflict(why)) => return again(StatusCode::CONFLICT, &why),
+        Err(Error::Invalid { reason, .. }) => {
+            return again(StatusCode::BAD_REQUEST, &format!("the username {reason}"));
+        }
         Err(error @ (Error::Gone(_) | Error::Forbidden(_))) => refusal(&app, error.into())?,
         Err(error) => return Err(error.into()),
     };
