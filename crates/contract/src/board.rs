@@ -423,8 +423,13 @@ pub async fn a_reply_refers_to_a_message_of_its_channel(fixture: &BoardFixture) 
     let stands = standing(fixture, &here, &by).await;
     let quote = stands[1].reply_to.clone().unwrap();
     assert_eq!(
-        (quote.id, quote.body, quote.nickname),
-        (event.id, Some(body("question")), by.profile.nickname.clone())
+        (quote.id, quote.body, quote.username, quote.nickname),
+        (
+            event.id,
+            Some(body("question")),
+            by.profile.username.clone(),
+            by.profile.nickname.clone()
+        )
     );
     post(fixture, &message(&there, "other"), &by, at(2)).await;
     let elsewhere =

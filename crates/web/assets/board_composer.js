@@ -90,7 +90,8 @@ export const reply = (item) => {
   const said = item.querySelector(":scope > .said")?.textContent ?? "a picture";
   const text = [...said.replace(/\s+/g, " ").trim()];
   const beginning = text.length > QUOTE_CHARS ? `${text.slice(0, QUOTE_CHARS).join("")}…` : text.join("");
-  showReply(item.id.slice(1), "Replying to ", item.querySelector(".who bdi").cloneNode(true), `: ${beginning}`);
+  const names = [...item.querySelectorAll(".who bdi, .who .handle")].flatMap((name) => [" ", name.cloneNode(true)]);
+  showReply(item.id.slice(1), "Replying to", ...names, `: ${beginning}`);
 };
 form.addEventListener("click", (event) => {
   if (!event.target.closest(".answers a")) return;

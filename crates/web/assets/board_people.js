@@ -5,6 +5,7 @@ import { list, make, me, one } from "./board_page.js";
 const QUIET_MAX = 20;
 const LEFT = "Deleted account";
 const people = document.getElementById("people");
+const FOREIGN = /[^\p{scx=Latin}\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Common}\p{scx=Inherited}]/u;
 const marks = { moderator: "MOD", admin: "ADMIN" };
 
 const keyOf = ({ username, bot }) => (bot ? `bot ${username}` : username);
@@ -12,10 +13,12 @@ const faceOf = ({ nickname, picture, letter = [...nickname][0]?.toUpperCase() })
   if (!picture) return make("span", { className: "face", textContent: letter, ariaHidden: "true" });
   return make("img", { className: "face", loading: "lazy", src: picture, width: 36, height: 36, alt: "" });
 };
+// Letters of a script that no writing system mixes with Latin, in a name with Latin letters.
+const mixes = (name) => /\p{Script=Latin}/u.test(name) && FOREIGN.test(name);
 const whoIs = ({ username, nickname, bot, role }) => {
   const who = make("span", { className: "who" }, make("bdi", { textContent: nickname }));
   const mark = bot ? "BOT" : marks[role];
-  if (username !== nickname) who.append(" ", make("span", { className: "handle", textContent: `@${username}` }));
+  if (username !== nickname || mixes(username)) who.append(" ", make("span", { className: "handle", textContent: `@${username}` }));
   if (mark) who.append(" ", make("span", { className: "mark", textContent: mark }));
   return who;
 };

@@ -184,6 +184,8 @@ pub struct Version {
 pub struct Quote {
     /// The message's id.
     pub id: EventId,
+    /// The author's username.
+    pub username: String,
     /// The author's nickname.
     pub nickname: String,
     /// The text; empty for a picture alone, `None` if the message is hidden or deleted.

@@ -401,6 +401,21 @@ fn members_with_the_same_nickname_are_told_apart() {
 }
 
 #[test]
+fn a_quote_shows_the_username_of_an_author_with_another_nickname() {
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    let rename = [("nickname", "ada"), ("email", "")];
+    assert_eq!(send(&server, &bob, "/account", &rename).status, 303);
+    let order = server.posted(&bob, "one", "I keep order");
+    let answer = [("client_id", "two"), ("body", "You?"), ("reply_to", &*order)];
+    send(&server, &ada, "/board/lobby", &answer).expect(303);
+    let page = shown(&server, &ada, "/board");
+    let quote = "<bdi>ada</bdi> <span class=\"handle\">@bob</span> I keep order</a>";
+    assert!(page.contains(quote), "{page}");
+    let messages = server.read_board(&ada, "/lobby/messages");
+    assert_eq!(messages["messages"][1]["reply_to"]["username"], "bob");
+}
+
+#[test]
 fn an_archived_channel_is_read_only() {
     let (server, [bob]) = lodge().start_with(["bob"]);
     let cleo = server.moderator("cleo");

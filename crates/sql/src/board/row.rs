@@ -149,7 +149,7 @@ macro_rules! select_messages {
     ($which:literal) => {
         concat!(
             "SELECT m.origin, m.seq, c.slug, m.at, t.body, m.visibility, m.edited_at, m.picture, \
-             r.origin, r.seq, s.body, r.visibility, q.nickname, m.channel, m.row, ",
+             r.origin, r.seq, s.body, r.visibility, q.username, q.nickname, m.channel, m.row, ",
             crate::board::row::profile_columns!(),
             " FROM board_messages m JOIN board_people p ON p.person = m.author \
              JOIN board_channels c ON c.row = m.channel \
@@ -197,7 +197,7 @@ pub(super) fn messages(
     reader: Reader,
 ) -> Result<Vec<(i64, Message)>, Failure> {
     let read =
-        |row: Row<'_>| Ok((ChannelRow(row.get(13)?), row.get::<i64>(14)?, message(row, reader)?));
+        |row: Row<'_>| Ok((ChannelRow(row.get(14)?), row.get::<i64>(15)?, message(row, reader)?));
     let found = tx.all(statement, values, read)?;
     let with_reactions = |(channel, row, mut message): (_, _, Message)| {
         if let Some(body) = &message.body {
@@ -231,7 +231,7 @@ fn message(row: Row<'_>, reader: Reader) -> Result<Message, Failure> {
         id: id(row, 0)?,
         channel: Slug::stored(row.get(2)?),
         at: Stamp::stored(row.get(3)?),
-        by: profile(row, 15)?,
+        by: profile(row, 16)?,
         body: body(row, 4)?.filter(|_| is_readable),
         mentions: BTreeSet::new(),
         visibility,
@@ -245,8 +245,9 @@ fn message(row: Row<'_>, reader: Reader) -> Result<Message, Failure> {
 fn quote(row: Row<'_>) -> Result<Option<Quote>, Failure> {
     let Some(id) = event_id(row, 8)? else { return Ok(None) };
     let is_shown = visibility(row.get(11)?)? == Visibility::Shown;
-    let nickname = row.get::<Option<String>>(12)?.unwrap_or_default();
-    Ok(Some(Quote { id, nickname, body: body(row, 10)?.filter(|_| is_shown) }))
+    let name = |column| Ok::<_, Failure>(row.get::<Option<String>>(column)?.unwrap_or_default());
+    let body = body(row, 10)?.filter(|_| is_shown);
+    Ok(Some(Quote { id, username: name(12)?, nickname: name(13)?, body }))
 }
 
 fn reactions(

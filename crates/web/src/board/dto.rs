@@ -280,6 +280,8 @@ impl MessageJson {
 struct QuoteJson {
     #[schema(example = "7:41")]
     id: String,
+    #[schema(example = "bob")]
+    username: String,
     #[schema(example = "Bob")]
     nickname: String,
     /// The beginning of its text; null if it is not readable, empty if the message is only a picture.
@@ -327,6 +329,7 @@ impl From<Message> for MessageJson {
             edited_at: message.edited_at.map(|at| at.to_string()),
             reply_to: message.reply_to.map(|quote| QuoteJson {
                 id: quote.id.to_string(),
+                username: quote.username,
                 nickname: quote.nickname,
                 body: quote.body.map(Into::into),
             }),

@@ -76,6 +76,7 @@ fn message(by: Profile, body: &str, number: u32) -> Message {
 fn full(by: Profile, body: &str, number: u32) -> Message {
     let quote = Quote {
         id: "4294967295:1".parse().unwrap(),
+        username: HOSTILE_INPUT.to_owned(),
         nickname: HOSTILE_INPUT.to_owned(),
         body: Some(Body::stored(HOSTILE_INPUT.repeat(40))),
     };
@@ -272,7 +273,12 @@ fn a_message_with_only_a_picture_shows_the_picture() {
     assert!(!html.contains("class=\"said\"") && !html.contains("class=\"gone\""), "{html}");
     let gone = Message { picture: None, ..alone.clone() };
     assert!(to(&gone).contains("The picture of this message was removed."));
-    let quote = Quote { id: alone.id, nickname: "ada".to_owned(), body: alone.body };
+    let quote = Quote {
+        id: alone.id,
+        username: "ada".to_owned(),
+        nickname: "ada".to_owned(),
+        body: alone.body,
+    };
     let answer = Message { reply_to: Some(quote), ..message(ada.clone(), "a", 2) };
     assert!(to(&answer).contains("<bdi>ada</bdi> a picture</a>"), "{}", to(&answer));
 }

@@ -8,6 +8,7 @@ use lodge_domain::{
     board::{
         Body, EventId, Message, Profile, Quote, Slug, Stamp, UNREAD_MAX, Unread, Visibility, html,
     },
+    look_alikes::mixes_scripts,
     pictures::PictureSize,
 };
 
@@ -56,9 +57,10 @@ pub(super) fn name(who: &Profile) -> &str {
     if who.username.is_empty() { quoted("") } else { &who.nickname }
 }
 
-/// Returns the username, if it differs from the nickname.
-pub(super) fn handle(who: &Profile) -> Option<&str> {
-    (who.username != who.nickname).then_some(&*who.username)
+/// Returns the username to show beside the nickname; `None` if both are equal and cannot be mistaken for another name.
+/// New accounts have no username of mixed scripts, but earlier and imported ones may. `board_people.js` does the same.
+pub(super) fn handle<'a>(username: &'a str, nickname: &str) -> Option<&'a str> {
+    (username != nickname || mixes_scripts(username)).then_some(username)
 }
 
 /// Returns the badge of a bot, moderator or admin.
@@ -137,6 +139,16 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn a_username_is_shown_where_the_nickname_could_be_mistaken() {
+        for name in ["ada", "пётр", "山田taro"] {
+            assert_eq!(handle(name, name), None);
+        }
+        for (username, nickname) in [("bob", "ada"), ("ada", "Ada"), ("аda", "аda")] {
+            assert_eq!(handle(username, nickname), Some(username));
+        }
+    }
 
     #[test]
     fn no_account_has_the_key_of_a_bot() {
