@@ -13,6 +13,7 @@ mod me;
 mod moderation;
 mod new_password;
 mod nickname;
+mod password_context;
 mod pictures;
 mod provider;
 mod provider_login;
@@ -45,6 +46,7 @@ pub use self::{
     moderation::ModerationCommand,
     new_password::NewPassword,
     nickname::Nickname,
+    password_context::PasswordContext,
     pictures::{Pictures, WithPictures},
     provider::{
         AuthorizationSecrets, CodeExchange, LoginCallback, LoginRedirect, NO_PROVIDER, NoProviders,

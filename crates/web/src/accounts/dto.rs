@@ -5,8 +5,8 @@ use lodge_domain::{
     Result,
     accounts::{
         Account, AccountEvent, Actor, Email, Export, FreshSession, LinkedIdentity, NewPassword,
-        Nickname, PictureId, PictureSize, ProfileChange, Provider, Session, SessionId, SignUp,
-        SignedIn, Username,
+        Nickname, PasswordContext, PictureId, PictureSize, ProfileChange, Provider, Session,
+        SessionId, SignUp, SignedIn, Username,
     },
     passwords::Password,
     patch,
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::new_password::new_password;
 use crate::pictures;
 
 /// The account to create.
@@ -24,7 +25,8 @@ pub(crate) struct CreateAccount {
     /// 1 to 30 characters; upper and lower case count as the same.
     #[schema(example = "ann")]
     pub(crate) username: String,
-    /// 8 to 128 characters of any kind; common passwords are refused.
+    /// 8 to 128 characters of any kind; common passwords, and those made of your names or the name of the site, are
+    /// refused.
     #[schema(example = "correct horse battery")]
     pub(crate) password: String,
     /// The displayed name, 1 to 30 characters; by default the username.
@@ -37,8 +39,13 @@ pub(crate) struct CreateAccount {
 impl CreateAccount {
     pub(super) fn parse(self) -> Result<SignUp> {
         let username = Username::parse(&self.username)?;
+        let context = PasswordContext {
+            nickname: self.nickname.as_deref().unwrap_or_default(),
+            email: self.email.as_deref().unwrap_or_default(),
+            ..PasswordContext::from(&username)
+        };
         Ok(SignUp {
-            password: NewPassword::parse("password", self.password, &username)?,
+            password: new_password("password", self.password, context)?,
             username,
             nickname: self.nickname.as_deref().map(Nickname::parse).transpose()?,
             email: self.email.as_deref().map(Email::parse).transpose()?,
@@ -113,7 +120,7 @@ pub(crate) struct ChangePassword {
 impl ChangePassword {
     pub(super) fn parse(self, me: &SignedIn) -> Result<(Option<Password>, NewPassword)> {
         let current = self.current.map(|typed| Password::parse("current", typed)).transpose()?;
-        Ok((current, NewPassword::parse("new", self.new, &me.account.username)?))
+        Ok((current, new_password("new", self.new, &me.account)?))
     }
 }
 
@@ -150,7 +157,7 @@ pub(crate) struct ResetPassword {
 impl ResetPassword {
     pub(super) fn parse(self) -> Result<(Username, String, NewPassword)> {
         let username = Username::parse(&self.username)?;
-        let new = NewPassword::parse("new", self.new, &username)?;
+        let new = new_password("new", self.new, &username)?;
         Ok((username, self.code, new))
     }
 }

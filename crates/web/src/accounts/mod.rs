@@ -4,6 +4,7 @@ mod api;
 mod app;
 mod dto;
 mod export;
+mod new_password;
 mod pages;
 mod picture;
 mod providers;

@@ -3,12 +3,12 @@
 use axum::{Json, extract::State, response::IntoResponse};
 use lodge_domain::{
     Error, Result,
-    accounts::{Email, NewPassword, Nickname, TAKEN, Username},
+    accounts::{Email, Nickname, TAKEN, Username},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    accounts::app::AccountsApp,
+    accounts::{app::AccountsApp, new_password::new_password},
     body::FullBody,
     edge::limits,
     error::HttpResult,
@@ -79,5 +79,5 @@ async fn username_is_free(app: &AccountsApp, name: Username) -> Result<()> {
 /// Checks a password. Until the username is valid, a placeholder serves: it affects only the comparison with the name.
 fn password(field: &'static str, typed: String, username: &str) -> Result<()> {
     let name = Username::parse(username).or_else(|_| Username::parse("placeholder"))?;
-    NewPassword::parse(field, typed, &name).map(drop)
+    new_password(field, typed, &name).map(drop)
 }

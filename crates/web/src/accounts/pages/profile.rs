@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Account, Email, NewPassword, Nickname, ProfileChange},
+    accounts::{Account, Email, Nickname, ProfileChange},
 };
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use super::{
     me::Me,
 };
 use crate::{
-    accounts::app::AccountsApp,
+    accounts::{app::AccountsApp, new_password::new_password},
     error::HttpResult,
     pages::{errors::FormErrors, forms::non_empty, redirect_to},
     request::{CredentialRateLimit, FormBody},
@@ -87,7 +87,7 @@ pub(super) async fn change_password(
 
 async fn changed(app: &AccountsApp, me: &Me, form: PasswordForm) -> Result<(), Error> {
     let current = me.current_password(form.current)?;
-    let new = NewPassword::parse("new", form.new, &me.account().username)?;
+    let new = new_password("new", form.new, me.account())?;
     let from = me.asked.client.limited_by();
     app.accounts.change_password(me.session, current, new, from).await.map(drop)
 }

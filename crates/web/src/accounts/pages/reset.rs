@@ -3,14 +3,11 @@
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::{
-    Error,
-    accounts::{NewPassword, Username},
-};
+use lodge_domain::{Error, accounts::Username};
 use serde::Deserialize;
 
 use crate::{
-    accounts::app::AccountsApp,
+    accounts::{app::AccountsApp, new_password::new_password},
     error::HttpResult,
     pages::{self, errors::FormErrors},
     request::{CredentialRateLimit, FormBody},
@@ -54,7 +51,7 @@ pub(super) async fn set(
 
 async fn done(app: &AccountsApp, form: &ResetForm) -> Result<(), Error> {
     let username = Username::parse(&form.username)?;
-    let new = NewPassword::parse("new", form.new.clone(), &username)?;
+    let new = new_password("new", form.new.clone(), &username)?;
     let code = form.code.trim().to_owned();
     app.accounts.reset_password(username, code.into(), new).await
 }

@@ -3,11 +3,11 @@
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::accounts::{Account, Email, NewPassword, Nickname, SignUp, TAKEN, Username};
+use lodge_domain::accounts::{Account, Email, Nickname, PasswordContext, SignUp, TAKEN, Username};
 use serde::Deserialize;
 
 use crate::{
-    accounts::app::AccountsApp,
+    accounts::{app::AccountsApp, new_password::new_password},
     body::FullBody,
     edge::limits,
     error::HttpResult,
@@ -50,7 +50,9 @@ impl SignUpForm {
         let mut errors = FormErrors::default();
         let username = errors.take(Username::parse(&self.username));
         let password = username.as_ref().and_then(|name| {
-            errors.take(NewPassword::parse("password", self.password.clone(), name))
+            let (nickname, email) = (self.nickname.as_str(), self.email.as_str());
+            let context = PasswordContext { nickname, email, ..PasswordContext::from(name) };
+            errors.take(new_password("password", self.password.clone(), context))
         });
         let nickname = errors.take(non_empty(&self.nickname).map(Nickname::parse).transpose());
         let email = errors.take(non_empty(&self.email).map(Email::parse).transpose());
