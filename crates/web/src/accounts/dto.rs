@@ -22,7 +22,8 @@ use crate::pictures;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object that describes an account")]
 pub(crate) struct CreateAccount {
-    /// 1 to 30 characters; upper and lower case count as the same.
+    /// 1 to 30 characters, letters of one script; upper and lower case count as the same. A name that looks like a
+    /// taken one is taken, too, and names such as `admin` are reserved.
     #[schema(example = "ann")]
     pub(crate) username: String,
     /// 8 to 128 characters of any kind; common passwords, and those made of your names or the name of the site, are
