@@ -42,7 +42,7 @@ fn used(server: &Server, path: &str, key: &str) -> u16 {
 #[test]
 fn an_admin_creates_lists_and_revokes_keys() {
     let (lodge, server) = Lodge::new().started();
-    let root = staff(&server, "root", "admin");
+    let root = staff(&server, "rosa", "admin");
     for (path, prefix, command) in KINDS {
         let key = shown(send(&server, &root, path, "action=create&name=+north+"));
         assert!(key.starts_with(prefix), "{key}");
@@ -67,7 +67,7 @@ fn an_admin_creates_lists_and_revokes_keys() {
 #[test]
 fn a_gate_may_be_for_one_resort_and_gets_a_new_key() {
     let server = Lodge::new().start();
-    let root = staff(&server, "root", "admin");
+    let root = staff(&server, "rosa", "admin");
     let gates = |form: &str| send(&server, &root, "/admin/gates", form);
     gates("action=create&name=north&resort=77").expect(400).says("id=\"resort-error\"");
     let other = shown(gates("action=create&name=north&resort=4"));
@@ -82,7 +82,7 @@ fn a_gate_may_be_for_one_resort_and_gets_a_new_key() {
 #[test]
 fn an_admin_adds_and_removes_webhooks() {
     let (lodge, server) = Lodge::new().started();
-    let root = staff(&server, "root", "admin");
+    let root = staff(&server, "rosa", "admin");
     let send = |form: &str| send(&server, &root, "/admin/webhooks", form);
     let secret = shown(send("channel=lobby&url=https%3A%2F%2Fexample.org%2Fhook"));
     assert!(secret.starts_with("whsec_"), "{secret}");
@@ -122,7 +122,7 @@ fn only_admins_open_these_pages_and_moderators_see_what_they_may_do() {
 #[test]
 fn only_what_runs_is_managed() {
     let server = Lodge::new().with("LODGE_APPS", "links,accounts").start();
-    let root = staff(&server, "root", "admin");
+    let root = staff(&server, "rosa", "admin");
     let page = server.on_page(&root, "GET", "/admin").expect(200).text();
     assert!(page.contains("/admin/keys") && !page.contains("board") && !page.contains("gates"));
     server.get_each(404, &["/admin/gates", "/admin/bots", "/admin/webhooks"]);

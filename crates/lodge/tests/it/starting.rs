@@ -1,10 +1,15 @@
 //! A server that cannot start reports the reason, with an exit code for each kind.
 
-use std::path::Path;
+use std::{fs::DirBuilder, os::unix::fs::DirBuilderExt, path::Path};
 
 use crate::{CommandOutput, Lodge, text};
 
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
+
+/// Creates a folder that is inaccessible to other users.
+fn make_private(folder: &Path) {
+    DirBuilder::new().mode(0o700).create(folder).unwrap();
+}
 
 fn refused(ran: &CommandOutput, code: i32, words: &[&str]) {
     assert_eq!(ran.code, code, "{ran:?}");
@@ -95,7 +100,7 @@ fn a_database_of_a_newer_lodge_is_refused_and_unchanged() {
 #[test]
 fn a_database_that_is_not_lodges_is_refused_and_unchanged() {
     let lodge = Lodge::new();
-    std::fs::create_dir(lodge.data()).unwrap();
+    make_private(&lodge.data());
     lodge
         .database()
         .execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (5)")
@@ -104,7 +109,7 @@ fn a_database_that_is_not_lodges_is_refused_and_unchanged() {
     let theirs: i64 = lodge.query("SELECT a FROM theirs");
     assert_eq!(theirs, 5);
     let lodge = Lodge::new();
-    std::fs::create_dir(lodge.data()).unwrap();
+    make_private(&lodge.data());
     std::fs::write(lodge.data().join("lodge.db"), "this is no database at all".repeat(100))
         .unwrap();
     refused(&lodge.run(&SERVE), 1, &["not a Lodge database"]);

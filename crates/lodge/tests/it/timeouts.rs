@@ -93,7 +93,7 @@ fn a_connection_stays_open_after_a_short_body_that_no_handler_reads() {
 #[test]
 fn a_long_body_has_a_longer_timeout() {
     let lodge =
-        Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").with("LODGE_APPS", "accounts");
+        Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "2").with("LODGE_APPS", "accounts");
     let (server, [token]) = lodge.start_with(["ada"]);
     let mut wire = HttpConnection::connect(server.address).unwrap();
     let head = format!(

@@ -7,6 +7,7 @@ use lodge_domain::accounts::{AccountStore, NewAccount, Username};
 use lodge_sql::SqlAccounts;
 use rusqlite::Connection;
 
+use super::private_folder;
 use crate::{Options, engine::Engine, migrations};
 
 /// The last schema version without the skeletons of usernames.
@@ -17,7 +18,7 @@ const NAMES: [&str; 3] = ["alice", "al1ce", "bob"];
 
 #[tokio::test]
 async fn upgraded_accounts_keep_working_and_their_look_alikes_are_taken() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let mut file = Connection::open(folder.path().join("lodge.db")).unwrap();
     migrations::run_to(&mut file, FORMER).unwrap();
     for name in NAMES {

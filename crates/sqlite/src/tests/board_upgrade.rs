@@ -10,7 +10,7 @@ use lodge_domain::{
 };
 use rusqlite::Connection;
 
-use super::board;
+use super::{board, private_folder};
 use crate::{Options, engine::Engine, migrations};
 
 /// The last schema version that stored the texts of messages outside the log.
@@ -55,7 +55,7 @@ fn texts(messages: &[Message]) -> Vec<Option<&str>> {
 
 #[tokio::test]
 async fn an_upgraded_board_shows_the_same_messages_and_accepts_changes() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let mut file = Connection::open(folder.path().join("lodge.db")).unwrap();
     migrations::run_to(&mut file, FORMER).unwrap();
     file.execute_batch(WRITTEN).unwrap();

@@ -9,6 +9,7 @@ use lodge_domain::{
 };
 use rusqlite::Connection;
 
+use super::private_folder;
 use crate::{Options, engine::Engine, links::SqliteLinks, migrations};
 
 /// The last schema version whose search found no tags.
@@ -25,7 +26,7 @@ const WRITTEN: &str = "
 
 #[tokio::test]
 async fn an_upgraded_search_finds_tags() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_folder();
     let mut file = Connection::open(folder.path().join("lodge.db")).unwrap();
     migrations::run_to(&mut file, FORMER).unwrap();
     file.execute_batch(WRITTEN).unwrap();

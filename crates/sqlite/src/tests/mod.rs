@@ -18,6 +18,8 @@ mod thread_gate;
 mod turns;
 
 use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -33,7 +35,7 @@ use lodge_sql::{
     board::{LoggedEvent, channel, note, record},
 };
 use rusqlite::Connection;
-use tempfile::TempDir;
+use tempfile::{Builder, TempDir};
 
 use crate::{Options, engine::Engine, tx::SqliteTx, words::Fts5};
 
@@ -41,6 +43,11 @@ use crate::{Options, engine::Engine, tx::SqliteTx, words::Fts5};
 /// then.
 const REFUSED_BY_COMMIT: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY); \
     CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);";
+
+/// A new folder that is inaccessible to other users, as a data folder with files has to be.
+fn private_folder() -> TempDir {
+    Builder::new().permissions(Permissions::from_mode(0o700)).tempdir().unwrap()
+}
 
 pub(crate) fn open(options: &Options) -> (Arc<Engine>, TempDir) {
     let folder = TempDir::new().unwrap();
