@@ -97,7 +97,7 @@ impl HttpService {
     /// The fast path: redirects are most of all requests and need nothing from the router.
     fn redirect_at_once(&self, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
         let links = self.0.links.as_ref()?;
-        if self.0.access_log || check_host(request.version(), request.headers()).is_err() {
+        if self.0.access_log {
             return None;
         }
         let began = Instant::now();
@@ -124,7 +124,13 @@ impl HttpService {
         }
     }
 
-    async fn routed(&self, peer: SocketAddr, mut request: Request<Body>) -> Response {
+    /// Answers through the router, unless the request has been `checked` and is refused.
+    async fn routed(
+        &self,
+        peer: SocketAddr,
+        mut request: Request<Body>,
+        checked: Result<(), Error>,
+    ) -> Response {
         let began = Instant::now();
         let unread = UnreadBody::observe(&mut request);
         let client = Client::of(peer, request.headers());
@@ -134,7 +140,6 @@ impl HttpService {
         let form = self.form(&path, request.headers());
         let visit = Visit::of(&self.0.site, Peer(peer), &request);
 
-        let checked = check_host(request.version(), request.headers());
         let checked =
             checked.and_then(|()| cross_site::check(&method, request.uri(), request.headers()));
         let mut response = match checked {
@@ -195,10 +200,12 @@ impl HttpService {
 
 impl ConnectionHandler for HttpService {
     async fn answer(&self, peer: SocketAddr, request: Request<Incoming>) -> Response {
-        match self.redirect_at_once(peer, &request) {
+        let checked = check_host(request.version(), request.headers());
+        let redirect = checked.is_ok().then(|| self.redirect_at_once(peer, &request)).flatten();
+        match redirect {
             Some(response) => response,
             // Boxed, so that every connection does not carry the router's large future.
-            None => Box::pin(self.routed(peer, request.map(Body::new))).await,
+            None => Box::pin(self.routed(peer, request.map(Body::new), checked)).await,
         }
     }
 

@@ -49,9 +49,9 @@ impl PasswordContext<'_> {
     /// Returns the context words in lower case: each text, and the words in it.
     pub(super) fn words(&self) -> Vec<String> {
         let local_part = self.email.split('@').next().unwrap_or_default();
-        let texts = SEASONS.into_iter().chain([PRODUCT, self.site, self.username, local_part]);
+        let names = [PRODUCT, self.site, self.username, local_part, self.nickname];
+        let texts = SEASONS.into_iter().chain(names);
         texts
-            .chain([self.nickname])
             .flat_map(|text| iter::once(text).chain(text.split(|c: char| !c.is_alphanumeric())))
             .filter(|word| WORD_CHARS.contains(&word.chars().take(WORD_CHARS.end() + 1).count()))
             .map(str::to_lowercase)

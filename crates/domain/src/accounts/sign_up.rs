@@ -19,7 +19,8 @@ pub struct SignUp {
 }
 
 impl Accounts {
-    /// Creates an account; `None` if the name or a look-alike is taken, an outcome that is stored for repeated requests as well.
+    /// Creates an account; `None` if the name or a look-alike is taken, an outcome that is stored for repeated requests
+    /// as well.
     pub async fn sign_up(
         &self,
         request: SignUp,

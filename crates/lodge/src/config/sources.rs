@@ -121,16 +121,15 @@ fn keys_of(table: &Table) -> Vec<(String, Value)> {
     keys.collect()
 }
 
-/// Refuses unknown settings, and values of another type than the default's.
+/// Refuses unknown settings, values of another type than the default's, and negative numbers.
 fn check_keys(given: &Table, known: &[(String, Value)]) -> Result<()> {
     for (key, value) in keys_of(given) {
         let Some((_, default)) = known.iter().find(|(known, _)| *known == key) else {
             bail!(unknown_setting(&key, known.iter().map(|(known, _)| known.as_str())));
         };
-        let is_number = |value: &Value| value.is_integer() || value.is_float();
-        let has_type = value.same_type(default) || default.is_float() && is_number(&value);
         let is_negative = value.as_integer().is_some_and(|value| value < 0);
-        ensure!(has_type && !is_negative, "{key} must be {}, not {value}", kind_of(default));
+        let is_valid = value.same_type(default) && !is_negative;
+        ensure!(is_valid, "{key} must be {}, not {value}", kind_of(default));
     }
     Ok(())
 }
@@ -144,7 +143,7 @@ fn unknown_setting<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Str
     format!("unknown setting {given}; {advice}")
 }
 
-/// Rewords an error of Serde about a value that is none of the known ones.
+/// Rewords Serde's error about an unknown variant of an enum.
 fn plain(message: &str) -> String {
     let variant = message.strip_prefix("unknown variant ");
     match variant.and_then(|variant| variant.split_once(", expected ")) {
