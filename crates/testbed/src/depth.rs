@@ -1,11 +1,11 @@
 //! The depth of tests: how often they repeat.
 
 /// The environment variable of the test depth.
-pub const DEPTH: &str = "LODGE_TEST_DEPTH";
+pub const DEPTH: &str = "TESTBED_DEPTH";
 /// The value of [`DEPTH`] for nightly runs, which may take hours.
 pub const NIGHTLY: &str = "nightly";
 
-/// Returns `nightly` if `LODGE_TEST_DEPTH` is `nightly`, else `always`: for example a number of repetitions.
+/// Returns `nightly` if `TESTBED_DEPTH` is `nightly`, else `always`: for example a number of repetitions.
 ///
 /// # Panics
 ///
