@@ -1,8 +1,10 @@
 //! Callers of the links API, and owners of links.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{accounts::AccountId, keys::KeyId};
+use crate::{accounts::AccountId, idempotency, keys::KeyId};
 
 /// The party that a request comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,13 +19,21 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// Returns the caller's part of the scope of an `Idempotency-Key`.
-    pub fn scope(&self) -> String {
+    /// Returns the caller's part of the scope of an `Idempotency-Key`: a repeated request gets a stored outcome, which
+    /// may contain a secret, only if it comes from the same caller. A manage key is no proof of that, because it may be
+    /// invented or replaced since. So a client without an account or an API key is known by the unguessable `key`, or
+    /// else by its `network`: an address as rate limits count it; `None` is this machine.
+    pub fn scope(&self, key: &str, network: Option<IpAddr>) -> String {
+        let network = match network {
+            _ if idempotency::is_unguessable(key) => String::new(),
+            Some(network) => format!(" at {network}"),
+            None => " on this machine".to_owned(),
+        };
         match self {
-            Self::Anonymous => "anonymous".to_owned(),
+            Self::Anonymous => format!("anonymous{network}"),
             Self::Owner(Owner::Key(id)) => format!("key:{}", id.0),
             Self::Owner(Owner::Account(id)) => format!("account:{}", id.0),
-            Self::ManageKey(key) => format!("manage:{key}"),
+            Self::ManageKey(key) => format!("manage:{key}{network}"),
         }
     }
 
@@ -62,5 +72,27 @@ impl Owner {
         } else {
             Self::Key(KeyId(number))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "f47ac10b-58cc-4372-a567-0e02b2c3d479";
+
+    #[test]
+    fn a_caller_without_a_credential_is_its_network_or_an_unguessable_key() {
+        let networks = [None, Some([192, 0, 2, 1].into()), Some([192, 0, 2, 2].into())];
+        let scopes =
+            |caller: &Caller, key: &str| networks.map(|network| caller.scope(key, network));
+        for caller in [Caller::Anonymous, Caller::ManageKey("manage_x".to_owned())] {
+            let [local, one, two] = scopes(&caller, "1");
+            assert!(local != one && local != two && one != two, "{local} {one} {two}");
+            let [local, one, two] = scopes(&caller, UUID);
+            assert!(local == one && one == two, "{local} {one} {two}");
+        }
+        let [local, one, two] = scopes(&Caller::Owner(Owner::Account(AccountId(1))), "1");
+        assert!(local == one && one == two, "{local} {one} {two}");
     }
 }

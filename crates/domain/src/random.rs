@@ -30,6 +30,13 @@ impl Random for OneByte {
     }
 }
 
+/// Creates an unguessable id (RFC 9562, version 4).
+pub fn random_id(random: &dyn Random) -> Uuid {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    uuid::Builder::from_random_bytes(bytes).into_uuid()
+}
+
 /// Creates an id that sorts by its creation time (RFC 9562, version 7).
 pub(crate) fn time_ordered_id(random: &dyn Random, at: Timestamp) -> Uuid {
     let mut bytes = [0; 10];

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error, IdempotencyKey,
     accounts::SessionDigest,
+    idempotency::is_unguessable,
     keys::TOKEN_PREFIX,
     links::{Caller, MANAGE_PREFIX, Origin, Owner},
     secret::InstallationSecret,
@@ -110,27 +111,67 @@ impl RequestContext {
             .ok_or(Error::unauthenticated("Authorization must be Bearer with a session token"))
     }
 
-    /// Returns the idempotency key of this request, if any. `said` may contain a link's password, so it is stored only
-    /// as an HMAC with the installation secret: without the secret, the stored value allows no guesses.
+    /// Returns the idempotency key of this request, if any, bound to the caller, the method, the route, and the content
+    /// of the request (`said`, path parameters included). `said` may contain a link's password, so it is stored only as
+    /// an HMAC with the installation secret: without the secret, the stored value allows no guesses.
     pub(crate) fn idempotency_key(
         &self,
         caller: &Caller,
         route: &str,
         said: &[&[u8]],
-    ) -> Result<Option<IdempotencyKey>, Problem> {
-        let said = self.secret.sign("idempotency", said);
-        self.idempotency_key_in(&caller.scope(), route, &[&said])
+    ) -> Result<Option<IdempotencyKey>, Error> {
+        self.unkeyed_idempotency_key(caller, route, &self.secret.sign("idempotency", said))
     }
 
-    /// The same for the caller named by `scope`, whatever the app. `said` is hashed without a secret, because processes
-    /// that share accounts need not share one; it must contain no password.
-    pub(crate) fn idempotency_key_in(
+    /// The same, but `said` is hashed without a secret, because processes that share accounts need not share one; it
+    /// must contain no password.
+    pub(crate) fn unkeyed_idempotency_key(
         &self,
-        scope: &str,
+        caller: &Caller,
         route: &str,
-        said: &[&[u8]],
-    ) -> Result<Option<IdempotencyKey>, Problem> {
-        Ok(idempotency::bound_key(&self.headers, scope, &self.method, route, said, self.at)?)
+        said: &[u8],
+    ) -> Result<Option<IdempotencyKey>, Error> {
+        let within = [self.method.as_str().as_bytes(), route.as_bytes()];
+        let key = idempotency::key(&self.headers)?;
+        key.map(|key| self.bind(caller, &within, key, said)).transpose()
+    }
+
+    /// Returns the idempotency key of a submission of the form `id`, with `said` as an HMAC like in
+    /// [`Self::idempotency_key`]; `None` if the id is malformed. Changed text is a new request.
+    pub(crate) fn form_key(
+        &self,
+        caller: &Caller,
+        id: &str,
+        route: &str,
+        said: &[u8],
+    ) -> Result<Option<IdempotencyKey>, Error> {
+        self.unkeyed_form_key(caller, id, route, &self.secret.sign("idempotency", &[said]))
+    }
+
+    /// The same, but without a secret; `said` must contain no password.
+    pub(crate) fn unkeyed_form_key(
+        &self,
+        caller: &Caller,
+        id: &str,
+        route: &str,
+        said: &[u8],
+    ) -> Result<Option<IdempotencyKey>, Error> {
+        let within = ["form".as_bytes(), route.as_bytes(), said];
+        let id = Some(id).filter(|id| is_unguessable(id));
+        id.map(|id| self.bind(caller, &within, id, said)).transpose()
+    }
+
+    /// The only place where a key gets its scope.
+    fn bind(
+        &self,
+        caller: &Caller,
+        within: &[&[u8]],
+        key: &str,
+        said: &[u8],
+    ) -> Result<IdempotencyKey, Error> {
+        let caller = caller.scope(key, self.client.limited_by());
+        let scope = [&[caller.as_bytes()][..], within].concat();
+        IdempotencyKey::new(&scope, key, said, self.at)
     }
 }
 

@@ -56,6 +56,11 @@ impl NewPassword {
         Ok(Self(Password::parse(field, typed)?))
     }
 
+    /// Returns the bytes of the password.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
     /// Returns the password to hash.
     pub fn into_password(self) -> Password {
         self.0

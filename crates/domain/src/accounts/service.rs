@@ -50,7 +50,7 @@ pub struct AccountsPorts {
     pub identities: Arc<dyn IdentityStore>,
     /// The client of the identity providers.
     pub providers: Arc<dyn Providers>,
-    /// The secret that signs authorization states.
+    /// The secret that signs authorization states and keys the fingerprints of sign-ups.
     pub secret: InstallationSecret,
     /// The settings.
     pub settings: AccountsSettings,

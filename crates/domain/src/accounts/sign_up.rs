@@ -20,12 +20,15 @@ pub struct SignUp {
 
 impl Accounts {
     /// Creates an account; `None` if the name or a look-alike is taken, an outcome that is stored for repeated requests
-    /// as well.
+    /// as well. The web tier leaves the password out of the idempotency key's fingerprint, because web processes that
+    /// share accounts need not share a secret; it is added here.
     pub async fn sign_up(
         &self,
         request: SignUp,
         idempotency: Option<IdempotencyKey>,
     ) -> Result<Idempotent<Option<Account>>> {
+        let idempotency =
+            idempotency.map(|key| key.with_secret(&self.ports.secret, request.password.as_bytes()));
         if let Some(earlier) = self.stored_sign_up(idempotency.as_ref()).await? {
             return Ok(earlier);
         }

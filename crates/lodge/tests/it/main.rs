@@ -46,6 +46,7 @@ mod pictures;
 mod provider;
 mod providers;
 mod redirects;
+mod replays;
 mod revocation;
 mod rides;
 mod rides_batches;

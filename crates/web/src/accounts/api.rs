@@ -5,6 +5,7 @@ use http::StatusCode;
 use lodge_domain::{
     Error,
     accounts::{Email, Nickname, SessionId, TAKEN, Username},
+    caller::Caller,
 };
 use utoipa_axum::routes;
 
@@ -46,7 +47,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 
 /// Create an account.
 #[utoipa::path(post, path = "/api/accounts", tag = "accounts", request_body = CreateAccount,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters. A repetition within 24 h returns the account in its current state; its password is not compared")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters. A repetition within 24 h, from the same address or with a UUID of version 4 or 7, returns the account in its current state")),
     responses((status = 201, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"),
         (status = 403, description = "Only administrators create accounts on this server"), (status = 409, description = "The username, or one that looks like it, is taken"),
         (status = 410, description = "The account that this request created has been deleted"), (status = 422, description = "The Idempotency-Key was used for another request"),
@@ -59,11 +60,12 @@ pub(crate) async fn sign_up(
     limits::take(app.sign_ups.as_ref(), asked.client)?;
     let request: CreateAccount = json::body_of(&asked.headers, &body)?;
     let request = request.parse()?;
-    // Without the password, so that the stored digest allows no guesses at it.
+    // The service adds the password.
     let nickname = request.nickname.as_ref().map(Nickname::as_str).unwrap_or_default();
     let email = request.email.as_ref().map(Email::as_str).unwrap_or_default();
-    let said = [request.username.as_str(), nickname, email].map(str::as_bytes);
-    let idempotency = asked.idempotency_key_in("anonymous", "/api/accounts", &said)?;
+    let said = [request.username.as_str(), nickname, email].join("\0");
+    let idempotency =
+        asked.unkeyed_idempotency_key(&Caller::Anonymous, "/api/accounts", said.as_bytes())?;
     let done = app.accounts.sign_up(request, idempotency).await?;
     let done = done.map(|made| made.ok_or(TAKEN));
     Ok(responses::respond(done, |account| {

@@ -1,8 +1,7 @@
 //! Parses `Idempotency-Key`. The store saves the key together with the write that it guards.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use jiff::Timestamp;
-use lodge_domain::{Error, IdempotencyKey, Result};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use lodge_domain::{Error, Result};
 
 /// The request header (`draft-ietf-httpapi-idempotency-key-header`).
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -10,20 +9,6 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key")
 /// The header of a replayed response.
 pub(crate) const REPLAYED: (HeaderName, HeaderValue) =
     (HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
-
-/// Returns the idempotency key of a request, if any, bound to the caller, the method, the route, and the content of the
-/// request (`said`, path parameters included).
-pub(crate) fn bound_key(
-    headers: &HeaderMap,
-    caller: &str,
-    method: &Method,
-    route: &str,
-    said: &[&[u8]],
-    at: Timestamp,
-) -> Result<Option<IdempotencyKey>> {
-    let Some(key) = key(headers)? else { return Ok(None) };
-    IdempotencyKey::new(&[caller, method.as_str(), route], key, &said.join(&0), at).map(Some)
-}
 
 /// Returns the raw key, if any; the caller of this function checks length and characters.
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>> {

@@ -50,7 +50,7 @@ pub(super) fn routes() -> Routes<LinksApp> {
 
 /// Create a link.
 #[utoipa::path(post, path = "/api/links", tag = "links", request_body = CreateLink,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a retry within 24 h returns the original response")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a retry within 24 h returns the original response. Without an API key or a session the retry must come from the same address, unless the key is a UUID of version 4 or 7")),
     responses((status = 201, body = LinkJson, example = json!({"short": "gg", "short_url": "https://go.example/gg", "target": "https://example.org/a/long/path", "redirect": 307, "state": "live", "has_password": false,
             "created_at": "2026-01-31T12:00:00Z", "expires_at": "2030-01-31T12:00:00Z", "max_clicks": null, "clicks_used": null, "tags": [], "version": 1, "changed_at": "2026-01-31T12:00:00Z", "manage_key": "manage_…"})),
         (status = 400, description = "Invalid request; `detail` says why"),

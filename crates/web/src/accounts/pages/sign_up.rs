@@ -3,7 +3,11 @@
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::accounts::{Account, Email, Nickname, PasswordContext, SignUp, TAKEN, Username};
+use lodge_domain::{
+    Error,
+    accounts::{Account, Email, Nickname, PasswordContext, SignUp, TAKEN, Username},
+    caller::Caller,
+};
 use serde::Deserialize;
 
 use crate::{
@@ -90,11 +94,14 @@ pub(super) async fn make(
         Ok(request) => request,
         Err(errors) => return again(&app, form, &errors),
     };
-    // Without the password, so that the stored digest allows no guesses at it.
+    // The service adds the password.
     let said = [&*form.username, &form.nickname, &form.email].join("\0");
-    let idempotency = forms::idempotency_key(&form.form, "/signup", said.as_bytes(), asked.at)?;
+    let idempotency =
+        asked.unkeyed_form_key(&Caller::Anonymous, &form.form, "/signup", said.as_bytes())?;
     let made = match app.accounts.sign_up(request, idempotency).await {
         Ok(done) => done.outcome.ok_or(TAKEN),
+        // This form was sent with the same names and another password.
+        Err(Error::KeyReused) => Err(TAKEN),
         Err(error) => Err(error),
     };
     match made {

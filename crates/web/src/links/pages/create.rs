@@ -64,11 +64,11 @@ pub(super) async fn create(
         Ok(new) => new,
         Err(errors) => return form_again(&app, &asked, form, &errors).await,
     };
-    let idempotency = forms::idempotency_key(&form.form, "/links", &body, asked.at)?;
     let caller = creator(&app, &asked).await?;
     if caller == Caller::Anonymous && session::account_session(&asked).is_some() {
         return signed_out(&app, &asked, form).await;
     }
+    let idempotency = asked.form_key(&caller, &form.form, "/links", &body)?;
     let made = match app.admit_creations(asked.client, &caller, 1, idempotency.as_ref()).await {
         Ok(()) => app.links.create(new, &caller, &asked.here(), idempotency).await,
         Err(error) => Err(error),

@@ -22,7 +22,7 @@ use crate::{
         app::{LinksApp, short_of},
         qr,
     },
-    pages::{self, errors::FormErrors, forms, redirect_to},
+    pages::{self, errors::FormErrors, redirect_to},
     request::{self, PathParam, RequestContext},
 };
 
@@ -92,12 +92,12 @@ pub(super) async fn edit(
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let form: LinkForm = request::form(&body)?;
-    let idempotency =
-        forms::idempotency_key(&form.form, &format!("/links/{short}"), &body, asked.at)?;
+    let caller = creator(&app, &asked).await?;
+    let idempotency = asked.form_key(&caller, &form.form, &format!("/links/{short}"), &body)?;
     let has_new_key = !form.new_manage_key.is_empty();
     // Before the manage key is checked, since the first submission may have replaced it.
     if let Some(done) = app.links.stored_change(idempotency.as_ref()).await? {
-        return saved(&app, &asked, &creator(&app, &asked).await?, &done.outcome, has_new_key);
+        return saved(&app, &asked, &caller, &done.outcome, has_new_key);
     }
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None);
@@ -160,8 +160,7 @@ pub(super) async fn delete(
         Err(error) => return Err(error.into()),
     };
     let DeleteForm { form, version } = request::form(&body)?;
-    let idempotency =
-        forms::idempotency_key(&form, &format!("/links/{short}/delete"), &body, asked.at)?;
+    let idempotency = asked.form_key(&caller, &form, &format!("/links/{short}/delete"), &body)?;
     app.links.delete(&short, &caller, version.parse().ok(), idempotency).await?;
     deleted(&app, &asked, &short)
 }
