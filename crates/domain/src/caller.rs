@@ -46,7 +46,7 @@ impl Caller {
     }
 }
 
-/// The owner of a link; the holder of its manage key can change it as well.
+/// The owner of a link, which then has no manage key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {

@@ -76,7 +76,10 @@ impl FromRef<ApiDocs> for Arc<SiteContext> {
 /// The security schemes: name and description.
 const KEYS: [(&str, &str); 5] = [
     ("api_key", "An API key: `lodge_…`, created with `lodge admin key`."),
-    ("manage_key", "The manage key of one link: `manage_…`, returned when the link is created."),
+    (
+        "manage_key",
+        "The manage key of a link without an owner: `manage_…`, returned when the link is created.",
+    ),
     ("gate", "A gate's key: `lodge_gate_…`, created with `lodge admin gate`."),
     ("bot", "A bot's key: `lodge_bot_…`, created with `lodge admin bot`."),
     ("session", "A session token: `session_…`, returned by a sign-in."),

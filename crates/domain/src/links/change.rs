@@ -80,7 +80,11 @@ impl Links {
         }
         self.check_expiry(edit.expires_at.flatten())?;
         // Before hashing, which is costly.
-        self.managed(short, caller).await?;
+        let link = self.managed(short, caller).await?;
+        if edit.new_manage_key && link.owner.is_some() {
+            let reason = "must be false, because a link with an owner has no manage key";
+            return Err(Error::invalid("new_manage_key", reason));
+        }
         let new_hash = match &edit.password {
             Some(Some(password)) => Some(Some(self.ports.passwords.hash(password.clone()).await?)),
             Some(None) => Some(None),

@@ -137,7 +137,7 @@ pub struct Link {
     pub version: u64,
     /// 1 at first, incremented when the manage key is replaced.
     pub key_version: u32,
-    /// The owner; anonymous links have only a manage key.
+    /// The owner; only a link without one has a manage key.
     pub owner: Option<Owner>,
     /// The time of creation.
     pub created_at: Timestamp,

@@ -1,4 +1,4 @@
-//! Manage keys: the holder of a link's manage key may change the link.
+//! Manage keys: the holder of the manage key of a link without an owner may change the link.
 
 use subtle::ConstantTimeEq;
 
@@ -22,11 +22,15 @@ impl ManageKeys {
         Self(secret)
     }
 
-    /// Returns the manage key of `link`.
-    pub fn key(&self, link: &Link) -> String {
+    /// Returns the manage key of `link`; `None` if it has an owner, whose sessions and API keys can be ended, and a
+    /// second key to the link would outlive them.
+    pub fn key(&self, link: &Link) -> Option<String> {
+        if link.owner.is_some() {
+            return None;
+        }
         let mac =
             self.0.sign("manage key", &[link.id.0.as_bytes(), &link.key_version.to_be_bytes()]);
-        secret::encode_token(MANAGE_PREFIX, &mac)
+        Some(secret::encode_token(MANAGE_PREFIX, &mac))
     }
 
     /// Whether `caller` may read and change `link`.
@@ -34,7 +38,9 @@ impl ManageKeys {
         match caller {
             Caller::Anonymous => false,
             Caller::Owner(owner) => link.owner == Some(*owner),
-            Caller::ManageKey(key) => self.key(link).as_bytes().ct_eq(key.as_bytes()).into(),
+            Caller::ManageKey(key) => {
+                self.key(link).is_some_and(|right| right.as_bytes().ct_eq(key.as_bytes()).into())
+            }
         }
     }
 }

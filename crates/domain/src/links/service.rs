@@ -201,9 +201,10 @@ impl Links {
         }
     }
 
-    /// Returns the manage key of `link`; `None` in replace mode.
+    /// Returns the manage key of `link`; `None` if it has an owner, and in replace mode.
     pub fn manage_key(&self, link: &Link) -> Option<String> {
-        (self.ports.settings.mode == Mode::Claim).then(|| self.ports.manage_keys.key(link))
+        let has_keys = self.ports.settings.mode == Mode::Claim;
+        has_keys.then(|| self.ports.manage_keys.key(link)).flatten()
     }
 
     /// Returns the link to a caller who may manage it; it may be over, but not deleted.
@@ -219,7 +220,11 @@ impl Links {
             Caller::Anonymous => Error::unauthenticated(
                 "this needs the link's manage key, or its owner's API key or session",
             ),
-            Caller::Owner(_) | Caller::ManageKey(_) => {
+            Caller::ManageKey(_) if link.owner.is_some() => Error::forbidden(
+                "this link has an owner and no manage key; use its owner's API key or session",
+            ),
+            Caller::ManageKey(_) => Error::forbidden("this is not the manage key of this link"),
+            Caller::Owner(_) => {
                 Error::forbidden("this key or session does not give access to this link")
             }
         })

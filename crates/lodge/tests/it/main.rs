@@ -34,6 +34,7 @@ mod installed;
 mod limits;
 mod linking;
 mod links_search;
+mod manage_keys;
 mod metrics;
 mod modes;
 mod old_clients;

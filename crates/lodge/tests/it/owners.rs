@@ -84,7 +84,7 @@ fn a_caller_sees_and_changes_only_its_own_links() {
     let (lodge, server) = Lodge::new().started();
     let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
     let tags = json!(["private"]);
-    let link = create(
+    create(
         &server,
         &mine,
         &json!({ "target": "https://example.org/mine", "short": "mine", "tags": tags }),
@@ -95,7 +95,7 @@ fn a_caller_sees_and_changes_only_its_own_links() {
     assert_eq!(shorts(&server, &theirs, "tag=private"), [""; 0]);
     assert_eq!(shorts(&server, &theirs, "search=mine"), [""; 0]);
     assert_eq!(server.get("/api/links").status, 401);
-    let manage_key = link["manage_key"].as_str().unwrap();
+    let manage_key = other["manage_key"].as_str().unwrap();
     server.ask("GET", "/api/links").bearer(manage_key).expect(401);
 
     let public = server.get("/api/links/mine").json();
@@ -105,7 +105,7 @@ fn a_caller_sees_and_changes_only_its_own_links() {
     let read = server.ask("GET", "/api/links/mine").bearer(&theirs).send();
     assert_eq!((read.status, read.json()), (200, public), "the public fields");
 
-    let foreign = [theirs.as_str(), other["manage_key"].as_str().unwrap(), "manage_x"];
+    let foreign = [theirs.as_str(), manage_key, "manage_x"];
     let edit = json!({ "target": "evil.example" });
     for (method, path) in [
         ("GET", "/api/links/mine/clicks"),
@@ -122,7 +122,7 @@ fn a_caller_sees_and_changes_only_its_own_links() {
         }
         assert_eq!(ask.send().status, 401, "{method} {path} without a key");
     }
-    for key in [other["manage_key"].as_str().unwrap(), "manage_x"] {
+    for key in [manage_key, "manage_x"] {
         server.ask("GET", "/api/links/mine").bearer(key).expect(403);
     }
     assert_eq!(server.get("/mine").location(), Some("https://example.org/mine"));

@@ -49,6 +49,8 @@ pub(super) fn routes() -> Routes<LinksApp> {
 }
 
 /// Create a link.
+///
+/// With an API key or a session the link has an owner, and the response has no `manage_key`.
 #[utoipa::path(post, path = "/api/links", tag = "links", request_body = CreateLink,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a retry within 24 h returns the original response. Without an API key or a session the retry must come from the same address, unless the key is a UUID of version 4 or 7")),
     responses((status = 201, body = LinkJson, example = json!({"short": "gg", "short_url": "https://go.example/gg", "target": "https://example.org/a/long/path", "redirect": 307, "state": "live", "has_password": false,
@@ -160,7 +162,7 @@ pub(crate) async fn read(
 #[utoipa::path(patch, path = "/api/links/{short}", tag = "links", request_body = EditLink,
     params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Edit only this version of the link"), ("Idempotency-Key" = Option<String>, Header, description = "As for creating a link")),
     responses((status = 200, body = LinkJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "A key or a session is needed"),
-        (status = 403, description = "The key or session is not this link's"), (status = 404, description = "No such link"), (status = 410, description = "The link was deleted"),
+        (status = 403, description = "The key or session is not this link's, or a manage key was sent for a link with an owner"), (status = 404, description = "No such link"), (status = 410, description = "The link was deleted"),
         (status = 412, description = "The link has another version"), (status = 422, description = "The Idempotency-Key was used for another request")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
@@ -199,7 +201,7 @@ pub(crate) async fn edit(
 /// Its short name stays reserved for a time.
 #[utoipa::path(delete, path = "/api/links/{short}", tag = "links",
     params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Delete only this version of the link"), ("Idempotency-Key" = Option<String>, Header, description = "As for creating a link")),
-    responses((status = 204, description = "Deleted"), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's"),
+    responses((status = 204, description = "Deleted"), (status = 401, description = "A key or a session is needed"), (status = 403, description = "The key or session is not this link's, or a manage key was sent for a link with an owner"),
         (status = 404, description = "No such link"), (status = 410, description = "The link was deleted"), (status = 412, description = "The link has another version")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
@@ -276,7 +278,7 @@ pub(crate) struct ClicksQuery {
 /// Count the clicks on a link.
 #[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "redirects", params(("short" = String, Path, example = "gg"), ClicksQuery),
     responses((status = 200, body = ClicksJson), (status = 400, description = "Invalid parameter; `detail` says why"), (status = 401, description = "A key or a session is needed"),
-        (status = 403, description = "The key or session is not this link's"), (status = 404, description = "No such link"), (status = 410, description = "The link was deleted")),
+        (status = 403, description = "The key or session is not this link's, or a manage key was sent for a link with an owner"), (status = 404, description = "No such link"), (status = 410, description = "The link was deleted")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
     State(app): State<LinksApp>,

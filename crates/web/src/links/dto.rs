@@ -62,13 +62,13 @@ pub(crate) struct EditLink {
     password: Option<Option<String>>,
     /// The new tags, which replace all old ones.
     tags: Option<Vec<String>>,
-    /// True to replace the manage key; the old one stops working.
+    /// True to replace the manage key; the old one stops working. Invalid for a link with an owner, which has none.
     #[serde(default)]
     new_manage_key: bool,
 }
 
-/// A link. Its owner and the holder of its manage key see all fields; other callers see only the public ones, and the
-/// target only of a link without a click limit and password.
+/// A link. Its owner, or the holder of the manage key of a link without an owner, sees all fields; other callers see
+/// only the public ones, and the target only of a link without a click limit and password.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkJson {
     #[schema(example = "gg")]
@@ -93,7 +93,7 @@ pub(crate) struct LinkJson {
     managed: Option<ManagedJson>,
 }
 
-/// The fields that only the owner and the holder of the manage key see.
+/// The fields that only the owner or the holder of the manage key sees.
 #[derive(Debug, Serialize, ToSchema)]
 struct ManagedJson {
     max_clicks: Option<u64>,
@@ -105,7 +105,8 @@ struct ManagedJson {
     version: u64,
     #[schema(value_type = String, format = DateTime)]
     changed_at: Timestamp,
-    /// Only in the response that creates the link or replaces the key.
+    /// Only in the response that creates the link or replaces the key. A link that was created with an API key or a
+    /// session has an owner and no manage key.
     #[serde(skip_serializing_if = "Option::is_none")]
     manage_key: Option<String>,
 }

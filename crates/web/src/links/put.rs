@@ -17,8 +17,8 @@ use crate::{error::HttpResult, request::RequestContext, responses};
 /// Create a link in one line.
 ///
 /// Body and Content-Type are ignored. `long` may be sent unencoded: one that contains `://` is taken literally, with
-/// its escapes. A link created without an API key or a session cannot be changed later; `POST /api/links` returns a
-/// manage key.
+/// its escapes. A link created without an API key or a session cannot be changed later; `POST /api/links` without them
+/// returns a manage key.
 #[utoipa::path(put, path = "/", tag = "links",
     params(("short" = String, Query, description = "The short name", example = "gg"), ("long" = String, Query, description = "The target; without a scheme, https is added", example = "example.org"),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters")),

@@ -91,14 +91,13 @@ async fn signed_out(app: &LinksApp, asked: &RequestContext, form: LinkForm) -> H
     Ok(response)
 }
 
-/// Redirects to the page that manages the link; without a manage key, as where links have no owners, to its preview.
+/// Redirects to the page that manages the link; in replace mode, in which links are not managed, to its preview.
 fn created(app: &LinksApp, asked: &RequestContext, link: &Link) -> HttpResult {
-    let Some(key) = app.links.manage_key(link) else {
+    if app.links.settings().mode == Mode::Replace {
         return redirect_to(&format!("/{}+", link.short));
-    };
+    }
     let mut response = redirect_to(&format!("/links/{}", link.short))?;
-    // An owner manages the link with the session, and no longer after signing out.
-    if link.owner.is_none() {
+    if let Some(key) = app.links.manage_key(link) {
         set_manage_key_cookie(asked, &link.short, &key, &mut response)?;
     }
     Notice::Created.set(asked, &link.short, &mut response)?;

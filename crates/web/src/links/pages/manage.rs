@@ -22,7 +22,7 @@ use crate::{
         app::{LinksApp, short_of},
         qr,
     },
-    pages::{self, errors::FormErrors, redirect_to},
+    pages::{self, errors::FormErrors, redirect_to, words},
     request::{self, PathParam, RequestContext},
 };
 
@@ -97,7 +97,7 @@ pub(super) async fn edit(
     let has_new_key = !form.new_manage_key.is_empty();
     // Before the manage key is checked, since the first submission may have replaced it.
     if let Some(done) = app.links.stored_change(idempotency.as_ref()).await? {
-        return saved(&app, &asked, &caller, &done.outcome, has_new_key);
+        return saved(&app, &asked, &done.outcome, has_new_key);
     }
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None);
@@ -112,7 +112,7 @@ pub(super) async fn edit(
         Err(error) => Err(error),
     };
     match edited {
-        Ok(done) => saved(&app, &asked, &caller, &done.outcome, has_new_key),
+        Ok(done) => saved(&app, &asked, &done.outcome, has_new_key),
         Err(error) => {
             let errors = FormErrors::of_refusal(error, "short")?;
             form_again(&app, &asked, (&link, &caller), form, &errors).await
@@ -120,17 +120,10 @@ pub(super) async fn edit(
     }
 }
 
-/// Redirects to the link's page, and stores its current manage key in the browser.
-fn saved(
-    app: &LinksApp,
-    asked: &RequestContext,
-    caller: &Caller,
-    link: &Link,
-    has_new_key: bool,
-) -> HttpResult {
+/// Redirects to the link's page, and stores its current manage key, if it has one, in the browser.
+fn saved(app: &LinksApp, asked: &RequestContext, link: &Link, has_new_key: bool) -> HttpResult {
     let mut response = redirect_to(&format!("/links/{}", link.short))?;
-    let is_theirs = matches!(caller, Caller::Owner(_)) && caller.owner() == link.owner;
-    if let (false, Some(key)) = (is_theirs, app.links.manage_key(link)) {
+    if let Some(key) = app.links.manage_key(link) {
         set_manage_key_cookie(asked, &link.short, &key, &mut response)?;
     }
     Notice::of_change(asked, link, has_new_key).set(asked, &link.short, &mut response)?;
@@ -197,13 +190,10 @@ pub(super) async fn open(
             set_manage_key_cookie(&asked, &short, key, &mut response)?;
             Ok(response)
         }
-        Err(Error::Forbidden(_)) => ask_for_key(
-            &app,
-            &asked,
-            &short,
-            StatusCode::FORBIDDEN,
-            Some("This is not the manage key of this link."),
-        ),
+        Err(Error::Forbidden(why)) => {
+            let why = words::sentence(&why);
+            ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, Some(&why))
+        }
         Err(error) => Err(error.into()),
     }
 }

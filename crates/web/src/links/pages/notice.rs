@@ -82,13 +82,9 @@ impl Notice {
         }
     }
 
-    /// Whether the page shows the manage key. The owner of a new link needs none.
+    /// Whether the page shows the manage key, which only a link without an owner has.
     pub(super) fn shows_key(self, link: &Link) -> bool {
-        match self {
-            Self::Created => link.owner.is_none(),
-            Self::Saved => false,
-            Self::SavedWithKey | Self::NewKey | Self::Shown => true,
-        }
+        link.owner.is_none() && self != Self::Saved
     }
 
     fn name(self) -> &'static str {

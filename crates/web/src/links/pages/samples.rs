@@ -114,7 +114,7 @@ fn making_a_link() {
 
 #[test]
 fn managing_a_link() {
-    let link = longest();
+    let link = Link { owner: None, ..longest() };
     let (whole, good) = (LinkForm::of(&link, &OsRandom), FormErrors::default());
     let evil = evil_form();
     let bad = evil.to_edit(&link).unwrap_err();
@@ -134,6 +134,20 @@ fn managing_a_link() {
             errors,
         });
     }
+    let owned = longest();
+    let html = rendered(&ManagePage {
+        link: &owned,
+        url: &url(&owned),
+        qr: &code(&owned),
+        state: owned.state(now()).0,
+        clicks: u64::MAX,
+        manage_key: None,
+        notice: None,
+        may_edit: true,
+        form: &whole,
+        errors: &good,
+    });
+    assert!(!html.contains("manage_key"), "a link with an owner has no manage key");
     rendered(&OpenPage { url: &url(&link), wrong: Some(HOSTILE_INPUT) });
     rendered(&DeletedPage { url: &url(&link), reserved_days: 30 });
 }
