@@ -40,7 +40,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-fn read(page: &str) -> Result<String> {
+/// Reads a page, by its path from the root.
+pub(crate) fn read(page: &str) -> Result<String> {
     fs::read_to_string(process::root().join(page)).with_context(|| page.to_owned())
 }
 

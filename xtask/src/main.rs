@@ -2,6 +2,7 @@
 //! `cargo xtask bench links`, `cargo xtask cluster up`, `cargo xtask faults`, `cargo xtask mutations`,
 //! `cargo xtask fuzz`.
 
+mod asvs;
 mod bench;
 mod check;
 mod cluster;

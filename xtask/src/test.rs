@@ -7,7 +7,7 @@ use clap::Args;
 use lodge_testbed::{Cluster, is_nightly};
 
 use crate::{
-    check, cluster, docs, faults, imports, process,
+    asvs, check, cluster, docs, faults, imports, process,
     system::{self, FOR_CLUSTERS, FOR_TESTS},
     test_binaries::{self, TestBinary},
 };
@@ -20,7 +20,7 @@ pub(crate) struct Options {
     only: Vec<String>,
 }
 
-/// Format, lengths of files, words, links of docs, imports.
+/// Format, lengths of files, words, links of docs, the ASVS table, imports.
 const LINTS: &str = "lints";
 /// rustdoc without warnings. It compiles every dependency once more, so only `cargo xtask nightly` runs it.
 const RUSTDOC: &str = "rustdoc";
@@ -73,6 +73,7 @@ fn lints() -> Result<()> {
     check::file_lengths()?;
     check::words()?;
     docs::run()?;
+    asvs::run()?;
     imports::run()?;
     process::run("cargo", &["fmt", "--all", "--check"], &[])
 }
