@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lodge_domain::{
     accounts::{Account, AccountStore, IdentityStore, SessionStore},
     board::{BoardLog, BoardMembers, Channels, HookStore, MessagePictures, ReadPositions, Reports},
+    key_sessions::KeySessionStore,
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -101,6 +102,8 @@ pub struct Fixture {
     pub clicks: Arc<dyn ClickStore>,
     /// API keys.
     pub keys: Arc<dyn KeyStore>,
+    /// Page sessions of API keys.
+    pub key_sessions: Arc<dyn KeySessionStore>,
     /// Whether lists can be searched.
     pub can_search: bool,
     /// Whether a replacement is stored after the answer (write-behind), so that its version is a guess.
@@ -110,5 +113,11 @@ pub struct Fixture {
 impl AsRef<dyn KeyStore> for Fixture {
     fn as_ref(&self) -> &(dyn KeyStore + 'static) {
         &*self.keys
+    }
+}
+
+impl AsRef<dyn KeySessionStore> for Fixture {
+    fn as_ref(&self) -> &(dyn KeySessionStore + 'static) {
+        &*self.key_sessions
     }
 }

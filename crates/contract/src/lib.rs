@@ -27,6 +27,7 @@ mod fixture;
 pub mod gates;
 pub mod idempotency;
 pub mod identities;
+pub mod key_sessions;
 pub mod keys;
 pub mod lists;
 pub mod passes;
@@ -85,6 +86,19 @@ macro_rules! promises {
             clicks::totals_come_in_order_and_without_bots,
         }
         $crate::keys_promises!($make);
+        $crate::key_sessions_promises!($make);
+    };
+}
+
+/// Makes a test of each promise of page sessions of API keys, which [`promises!`] includes; `$make` makes an
+/// `Arc<dyn KeySessionStore>`.
+#[macro_export]
+macro_rules! key_sessions_promises {
+    ($make:path) => {
+        $crate::tests! { $make;
+            key_sessions::a_session_of_a_key_is_found_until_it_expires,
+            key_sessions::a_session_of_a_key_ends_alone_and_for_good,
+        }
     };
 }
 

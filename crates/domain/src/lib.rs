@@ -8,6 +8,7 @@ pub mod caller;
 pub mod clock;
 pub mod error;
 pub mod idempotency;
+pub mod key_sessions;
 pub mod keys;
 pub mod links;
 pub mod look_alikes;

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Random;
 
-/// The secret of one installation, from which manage keys and page sessions are derived. It is kept in the data
+/// The secret of one installation, from which manage keys and codes of passes are derived. It is kept in the data
 /// folder, is part of a backup, and is never printed.
 #[derive(derive_more::Debug, Clone)]
 #[debug("InstallationSecret(…)")]

@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod board;
 mod database;
 mod failure;
+mod key_sessions;
 mod keys;
 pub mod outcomes;
 mod rides;
@@ -20,6 +21,7 @@ pub use self::{
     board::{SqlBoard, SqlReadPositions},
     database::{App, Database, ReadKind},
     failure::Failure,
+    key_sessions::SqlKeySessions,
     keys::{KeyTable, SqlKeys, read_key},
     rides::{SqlGates, SqlPasses},
     statement::Statement,
@@ -34,6 +36,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         [KeyTable::ApiKeys, KeyTable::Bots].into_iter().flat_map(KeyTable::indexed_statements);
     of_keys
         .chain(outcomes::STATEMENTS.iter().copied())
+        .chain(key_sessions::STATEMENTS.iter().copied())
         .chain(accounts::statements())
         .chain(rides::statements())
 }

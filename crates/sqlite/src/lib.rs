@@ -37,14 +37,15 @@ use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
     board::{BoardLog, BoardMembers, Channels, HookStore, MessagePictures, ReadPositions, Reports},
+    key_sessions::KeySessionStore,
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
 use lodge_sql::{
-    KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeys, SqlPasses, SqlReadPositions,
-    SqlSessions,
+    KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeySessions, SqlKeys, SqlPasses,
+    SqlReadPositions, SqlSessions,
 };
 
 pub use crate::{
@@ -82,6 +83,11 @@ impl Sqlite {
     /// Returns the store of API keys, without a cache.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqlKeys::new(Arc::clone(&self.0), KeyTable::ApiKeys))
+    }
+
+    /// Returns the store of the page sessions of API keys.
+    pub fn key_sessions(&self) -> Arc<dyn KeySessionStore> {
+        Arc::new(SqlKeySessions(Arc::clone(&self.0)))
     }
 
     /// Returns the store of bot keys, without a cache.

@@ -10,6 +10,7 @@ use axum::extract::FromRef;
 use lodge_domain::{
     Clock, Random,
     accounts::AccountsClient,
+    key_sessions::KeySessions,
     keys::Keys,
     secret::{InstallationSecret, SecretText},
 };
@@ -23,9 +24,11 @@ use crate::{admin::sections::Section, edge::limits::AddressLimit, pages::Navigat
 pub(crate) struct SiteContext {
     /// Authenticates API keys.
     pub(crate) keys: Keys,
+    /// The page sessions of API keys.
+    pub(crate) key_sessions: KeySessions,
     /// The accounts service; `None` if accounts are disabled.
     pub(crate) accounts: Option<AccountsClient>,
-    /// Signs the page sessions of API keys.
+    /// Signs what idempotency keys are compared by.
     pub(crate) secret: InstallationSecret,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,

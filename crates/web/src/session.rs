@@ -1,12 +1,10 @@
-//! Page sessions. The cookie holds the session token of an account, or a signed value that names an API key.
-
-mod key;
+//! Page sessions. The cookie holds the session token of an account or of an API key.
 
 use http::{HeaderMap, HeaderValue, header};
-use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     accounts::{FreshSession, Role, SessionDigest, SignedIn},
+    key_sessions::KEY_SESSION_LIFETIME,
     keys::{ApiKey, KeyId},
     links::Owner,
 };
@@ -60,23 +58,18 @@ pub(crate) async fn page_caller(
     asked: &RequestContext,
 ) -> Result<Option<PageCaller>> {
     match cookie(&asked.headers, asked.over_tls()) {
-        Some(session) => caller_of(site, session, asked.at).await,
+        Some(session) => caller_of(site, session).await,
         None => Ok(None),
     }
 }
 
 /// The same for the value of a session cookie.
-pub(crate) async fn caller_of(
-    site: &SiteContext,
-    value: &str,
-    at: Timestamp,
-) -> Result<Option<PageCaller>> {
+pub(crate) async fn caller_of(site: &SiteContext, value: &str) -> Result<Option<PageCaller>> {
     if let Some(session) = SessionDigest::of_token(value) {
         let me = account(site, session).await?;
         return Ok(me.map(Box::new).map(PageCaller::Account));
     }
-    let owner = key::owner(&site.keys, &site.secret, value, at).await?;
-    Ok(owner.map(PageCaller::Key))
+    Ok(site.key_sessions.find(value).await?.map(PageCaller::Key))
 }
 
 /// Returns the value of the session cookie.
@@ -111,14 +104,14 @@ pub(crate) async fn account(
     }
 }
 
-/// Makes the cookie that signs in the owner of `key`.
-pub(crate) fn begin_key(
+/// Begins a session of the owner of `key`, and makes its cookie; both expire together.
+pub(crate) async fn begin_key(
     site: &SiteContext,
     asked: &RequestContext,
     key: KeyId,
 ) -> Result<HeaderValue> {
-    let note = key::cookie_value(&site.secret, key, asked.at);
-    COOKIE.header(&note, key::SECONDS, asked.over_tls())
+    let token = site.key_sessions.begin(key).await?;
+    COOKIE.header(&token, KEY_SESSION_LIFETIME.as_secs(), asked.over_tls())
 }
 
 /// Makes the cookie of an account session; both expire together.

@@ -7,7 +7,7 @@ use axum::extract::State;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use lodge_domain::{
     Error,
-    accounts::{AccountsClient, FreshSession, Provider, SignIn},
+    accounts::{AccountsClient, FreshSession, Provider, SessionDigest, SignIn},
     links::RESERVED,
     passwords::Password,
 };
@@ -136,7 +136,7 @@ async fn with_key(site: &SiteContext, asked: &RequestContext, form: SignInForm) 
     match site.keys.authenticate(form.api_key.trim()).await {
         Ok(key) => {
             end_previous_session(site, asked).await?;
-            signed_in(&form.next, "/links", session::begin_key(site, asked, key.id)?)
+            signed_in(&form.next, "/links", session::begin_key(site, asked, key.id).await?)
         }
         Err(Error::Unauthenticated(_)) => {
             let wrong_key = Some("This API key is unknown or revoked.");
@@ -249,12 +249,14 @@ pub(crate) fn signed_out(asked: &RequestContext, path: &str) -> HttpResult {
     Ok(response)
 }
 
-/// Ends the account session of the browser, so that none stays open without a cookie.
+/// Ends the session of the browser, so that none stays open without a cookie.
 pub(crate) async fn end_previous_session(
     site: &SiteContext,
     asked: &RequestContext,
 ) -> Result<(), Error> {
-    let session = session::account_session(asked);
+    let Some(token) = session::cookie(&asked.headers, asked.over_tls()) else { return Ok(()) };
+    site.key_sessions.end(token).await?;
+    let session = SessionDigest::of_token(token);
     let Some((accounts, session)) = site.accounts.as_ref().zip(session) else { return Ok(()) };
     match accounts.sign_out(session, None).await {
         // Already ended.

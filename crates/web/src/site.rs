@@ -7,6 +7,7 @@ use lodge_domain::{
     Clock, Random,
     accounts::{AccountsClient, Pictures},
     board::{Board, Hooks},
+    key_sessions::KeySessions,
     keys::Keys,
     links::Links,
     rides::Rides,
@@ -40,9 +41,11 @@ const BODIES_KIB_MAX: usize = 32 * 1024;
 pub struct Site {
     /// Authenticates API keys.
     pub keys: Keys,
+    /// The page sessions of API keys.
+    pub key_sessions: KeySessions,
     /// The accounts service; `None` if accounts are disabled.
     pub accounts: Option<AccountsClient>,
-    /// Signs the page sessions of API keys.
+    /// Signs what idempotency keys are compared by.
     pub secret: InstallationSecret,
     /// The code with which the first admin is made; `None` if another process keeps the accounts.
     pub setup_code: Option<SecretText>,
@@ -91,6 +94,7 @@ impl Site {
         let uploads = Arc::new(Uploads::new(&settings));
         let site = Arc::new(SiteContext {
             keys: self.keys,
+            key_sessions: self.key_sessions,
             accounts: self.accounts,
             secret: self.secret,
             clock: self.clock,

@@ -2,7 +2,8 @@
 //!
 //! Each row is written by one protocol only, because lightweight transactions and plain writes mixed on
 //! one row lose updates: links by lightweight transactions in claim mode and by plain writes with the
-//! minted timestamp in replace mode; idempotency keys, API keys and settings by lightweight transactions.
+//! minted timestamp in replace mode; idempotency keys, API keys and settings by lightweight transactions;
+//! sessions of API keys by plain writes.
 //! Reads and writes are at QUORUM, so that with three replicas the loss of one node loses no data and
 //! refuses no request.
 
@@ -11,6 +12,7 @@ mod clicks;
 mod failure;
 mod feed;
 mod idempotency;
+mod key_sessions;
 mod keyed_mutex;
 mod keys;
 mod links;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 
 use lodge_domain::{
     Error, Result,
+    key_sessions::KeySessionStore,
     keys::KeyStore,
     links::{
         ChangeFeed, ClickStore, LinkStore, Mode,
@@ -37,8 +40,8 @@ use lodge_domain::{
 pub use options::{Login, Options};
 
 use self::{
-    clicks::CassandraClicks, feed::Feed, keys::CassandraKeys, links::CassandraLinks,
-    moving::Moving, session::Session,
+    clicks::CassandraClicks, feed::Feed, key_sessions::CassandraKeySessions, keys::CassandraKeys,
+    links::CassandraLinks, moving::Moving, session::Session,
 };
 
 /// An open connection to a cluster.
@@ -79,6 +82,11 @@ impl Cassandra {
     /// The store of API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(CassandraKeys(Arc::clone(&self.0)))
+    }
+
+    /// The store of the page sessions of API keys.
+    pub fn key_sessions(&self) -> Arc<dyn KeySessionStore> {
+        Arc::new(CassandraKeySessions(Arc::clone(&self.0)))
     }
 
     /// The destination of a move into a deployment of this `mode`, and the reader that verifies it.

@@ -13,29 +13,32 @@ use uuid::Uuid;
 use super::{failure::Failure, options::Options, prepared::is_applied};
 
 /// The tables that each version adds. In a statement `@` before a table stands for the keyspace.
-const MIGRATIONS: [&[&str]; 1] = [&[
-    "links (short text PRIMARY KEY, id uuid, target text, redirect int, version bigint, key_version int, \
+const MIGRATIONS: [&[&str]; 2] = [
+    &[
+        "links (short text PRIMARY KEY, id uuid, target text, redirect int, version bigint, key_version int, \
      owner bigint, created_at timestamp, changed_at timestamp, deleted_at timestamp, expires_at timestamp, \
      clicks_max bigint, clicks_used bigint, exhausted_at timestamp, password text, tags frozen<list<text>>, \
      writes frozen<list<uuid>>)",
-    "links_by_owner (owner bigint, id uuid, short text, PRIMARY KEY (owner, id)) \
+        "links_by_owner (owner bigint, id uuid, short text, PRIMARY KEY (owner, id)) \
      WITH CLUSTERING ORDER BY (id DESC)",
-    "links_by_tag (owner bigint, tag text, id uuid, short text, PRIMARY KEY ((owner, tag), id)) \
+        "links_by_tag (owner bigint, tag text, id uuid, short text, PRIMARY KEY ((owner, tag), id)) \
      WITH CLUSTERING ORDER BY (id DESC)",
-    "link_changes (bucket bigint, at timestamp, id uuid, shorts frozen<list<text>>, PRIMARY KEY (bucket, at, id)) \
+        "link_changes (bucket bigint, at timestamp, id uuid, shorts frozen<list<text>>, PRIMARY KEY (bucket, at, id)) \
      WITH default_time_to_live = 600",
-    "attempts (id blob PRIMARY KEY, fingerprint blob, at timestamp, plan text, outcome text)",
-    "clicks_by_hour (link uuid, hour bigint, device text, incarnation uuid, number bigint, clicks bigint, \
+        "attempts (id blob PRIMARY KEY, fingerprint blob, at timestamp, plan text, outcome text)",
+        "clicks_by_hour (link uuid, hour bigint, device text, incarnation uuid, number bigint, clicks bigint, \
      PRIMARY KEY (link, hour, device, incarnation))",
-    "clicks_by_day (link uuid, day bigint, device text, incarnation uuid, number bigint, clicks bigint, \
+        "clicks_by_day (link uuid, day bigint, device text, incarnation uuid, number bigint, clicks bigint, \
      PRIMARY KEY (link, day, device, incarnation))",
-    "clicks_by_referrer (link uuid, host text, incarnation uuid, number bigint, clicks bigint, \
+        "clicks_by_referrer (link uuid, host text, incarnation uuid, number bigint, clicks bigint, \
      PRIMARY KEY (link, host, incarnation))",
-    "keys_by_name (name text PRIMARY KEY, id bigint, digest blob, created_at timestamp, revoked_at timestamp)",
-    "keys_by_digest (digest blob PRIMARY KEY, name text)",
-    "keys_by_id (id bigint PRIMARY KEY, name text)",
-    "settings (name text PRIMARY KEY, value blob)",
-]];
+        "keys_by_name (name text PRIMARY KEY, id bigint, digest blob, created_at timestamp, revoked_at timestamp)",
+        "keys_by_digest (digest blob PRIMARY KEY, name text)",
+        "keys_by_id (id bigint PRIMARY KEY, name text)",
+        "settings (name text PRIMARY KEY, value blob)",
+    ],
+    &["key_sessions (digest blob PRIMARY KEY, key_id bigint, expires_at timestamp)"],
+];
 
 /// The UUID namespace of table ids.
 const TABLES: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0001);

@@ -68,7 +68,7 @@ impl Session {
     async fn try_connect(options: &Options, holder: Uuid) -> Result<Self> {
         let session = Arc::new(open(options).await?);
         schema::migrate(&session, options, holder).await?;
-        let statements = Statements::prepare(&session, &options.keyspace).await?;
+        let statements = Box::pin(Statements::prepare(&session, &options.keyspace)).await?;
         Ok(Self { session, statements })
     }
 

@@ -125,6 +125,10 @@ statements! {
     index_id: Write "INSERT INTO @keys_by_id (id, name) VALUES (?, ?)";
     name_by_digest: Read "SELECT name FROM @keys_by_digest WHERE digest = ?";
     name_by_id: Read "SELECT name FROM @keys_by_id WHERE id = ?";
+    begin_key_session: Write "INSERT INTO @key_sessions (digest, key_id, expires_at) VALUES (?, ?, ?) \
+        USING TIMESTAMP 1 AND TTL :ttl";
+    key_session: Read "SELECT key_id, expires_at FROM @key_sessions WHERE digest = ?";
+    end_key_session: Write "DELETE FROM @key_sessions USING TIMESTAMP 2 WHERE digest = ?";
     add_setting: Transaction "INSERT INTO @settings (name, value) VALUES (?, ?) IF NOT EXISTS";
     change_setting: Transaction "UPDATE @settings SET value = ? WHERE name = ? IF value = :was_value";
     setting: Serial "SELECT value FROM @settings WHERE name = ?";

@@ -15,12 +15,13 @@ use std::{iter, sync::Arc, time::Instant};
 use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
+    key_sessions::KeySessionStore,
     keys::KeyStore,
     rides::{GateStore, PassStore},
 };
 use lodge_sql::{
-    App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities, SqlKeys,
-    SqlPasses, SqlSessions, Statement, Tx, Value, Workers,
+    App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities,
+    SqlKeySessions, SqlKeys, SqlPasses, SqlSessions, Statement, Tx, Value, Workers,
 };
 use uuid::Uuid;
 
@@ -89,6 +90,11 @@ impl MariaDb {
     /// The store of API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqlKeys::new(Arc::new(self.clone()), KeyTable::ApiKeys))
+    }
+
+    /// The store of the page sessions of API keys.
+    pub fn key_sessions(&self) -> Arc<dyn KeySessionStore> {
+        Arc::new(SqlKeySessions(Arc::new(self.clone())))
     }
 
     /// The store of gates, which send rides.

@@ -16,12 +16,13 @@ use super::{
 };
 
 /// The migration from each version to the next. Each statement commits by itself, so each is repeatable.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("migrations/0001_accounts.sql"),
     include_str!("migrations/0002_gates_and_passes.sql"),
     include_str!("migrations/0003_pass_profiles.sql"),
     include_str!("migrations/0004_admins.sql"),
     include_str!("migrations/0005_username_skeletons.sql"),
+    include_str!("migrations/0006_key_sessions.sql"),
 ];
 
 /// The version whose migration also fills a column.

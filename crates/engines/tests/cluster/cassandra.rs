@@ -52,7 +52,8 @@ async fn stores() -> (Fixture, Cassandra) {
 /// The stores of an engine with another store of links.
 pub(crate) fn fixture(engine: &Cassandra, links: Arc<dyn LinkStore>) -> Fixture {
     let (clicks, keys) = (engine.clicks(), engine.keys());
-    Fixture { links, clicks, keys, can_search: false, stores_later: false }
+    let key_sessions = engine.key_sessions();
+    Fixture { links, clicks, keys, key_sessions, can_search: false, stores_later: false }
 }
 
 lodge_contract::promises!(stores);

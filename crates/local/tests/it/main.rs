@@ -5,6 +5,7 @@
 mod accounts;
 mod cache;
 mod hashing;
+mod key_sessions;
 mod promises;
 mod sign_in;
 mod support;

@@ -16,6 +16,7 @@ async fn cached_stores() -> (Fixture, (Sqlite, TempDir)) {
         links: Arc::new(CachedLinks::new(engine.links(), 1 << 20)),
         clicks: engine.clicks(),
         keys: Arc::new(CachedKeys::new(engine.keys())),
+        key_sessions: engine.key_sessions(),
         can_search: true,
         stores_later: false,
     };

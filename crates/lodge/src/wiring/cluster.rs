@@ -76,6 +76,7 @@ pub(super) async fn links(
         links: Arc::new(CachedLinks::with_feed(links, cache_bytes(config), feed, kept)),
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
+        key_sessions: cluster.key_sessions(),
         secret: cluster.secret(fresh).await.map_err(|error| with_causes("Cassandra", error))?,
         write_behind: behind.map(|behind| write_behind_tasks(behind, config)),
     })

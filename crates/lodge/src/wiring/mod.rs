@@ -26,6 +26,7 @@ use lodge_domain::{
     },
     board::Board,
     keys::Keys,
+    key_sessions::KeySessions,
     links::{
         Blocklist, ClickCounter, LinkStore, Links, LinksPorts, LinksSettings, ManageKeys, Origin,
     },
@@ -76,6 +77,8 @@ pub(crate) struct Services {
     pub(crate) keys: Keys,
     /// The clock of all services.
     pub(crate) clock: Arc<dyn Clock>,
+    /// Page sessions of API keys.
+    key_sessions: KeySessions,
     secret: InstallationSecret,
     cache: Arc<CachedLinks>,
     /// Work that continues after its caller has gone.
@@ -121,7 +124,8 @@ impl Services {
 /// Opens the engines and builds the services.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
     let Stores { engines, links, accounts, rides, board } = Stores::open(config).await?;
-    let LinkPorts { links: cache, clicks, keys, secret, write_behind: behind } = links;
+    let LinkPorts { links: cache, clicks, keys, key_sessions, secret, write_behind: behind } =
+        links;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let passwords: Arc<dyn PasswordHasher> =
@@ -171,7 +175,8 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         }
         None => None,
     };
-    let keys = Keys::new(keys, Arc::clone(&clock), random);
+    let keys = Keys::new(keys, Arc::clone(&clock), Arc::clone(&random));
+    let key_sessions = KeySessions::new(key_sessions, keys.clone(), Arc::clone(&clock), random);
     let behind = Mutex::new(behind);
     Ok(Services {
         engines,
@@ -188,6 +193,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         secret,
         cache,
         tasks,
+        key_sessions,
         write_behind: behind,
     })
 }
@@ -244,6 +250,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
         secret: services.secret.clone(),
         setup_code: services.accounts.as_ref().map(|accounts| accounts.setup_code().clone()),
         clock: Arc::clone(&services.clock),
+        key_sessions: services.key_sessions.clone(),
         random: Arc::new(OsRandom),
         settings,
     })

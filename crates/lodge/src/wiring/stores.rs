@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use lodge_domain::{
     accounts::{AccountStore, IdentityStore, SessionStore},
     board::BoardStores,
+    key_sessions::KeySessionStore,
     keys::KeyStore,
     links::ClickStore,
     rides::RideStores,
@@ -40,6 +41,7 @@ pub(super) struct LinkPorts {
     pub(super) links: Arc<CachedLinks>,
     pub(super) clicks: Arc<dyn ClickStore>,
     pub(super) keys: Arc<dyn KeyStore>,
+    pub(super) key_sessions: Arc<dyn KeySessionStore>,
     pub(super) secret: InstallationSecret,
     /// The background work of write-behind, if configured.
     pub(super) write_behind: Option<BoxFuture<'static, ()>>,
@@ -98,6 +100,7 @@ async fn links_on_sqlite(sqlite: &Sqlite, config: &Config) -> Result<LinkPorts> 
         links: Arc::new(CachedLinks::new(sqlite.links(), cache_bytes(config))),
         clicks: sqlite.clicks(),
         keys: Arc::new(CachedKeys::new(sqlite.keys())),
+        key_sessions: sqlite.key_sessions(),
         secret: sqlite.secret(),
         write_behind: None,
     })

@@ -114,6 +114,31 @@ fn signing_out_ends_the_session_and_not_only_the_cookie() {
 }
 
 #[test]
+fn signing_out_ends_the_session_of_an_api_key_and_no_other() {
+    let (lodge, server) = Lodge::new().started();
+    let form = format!("api_key={}", lodge.key("me"));
+    let sign_in = || set_cookie(&server.post("/login").form(&form).send()).1.to_owned();
+    let (ended, stays) = (sign_in(), sign_in());
+    let is_refused = |server: &Server| {
+        server.on_page(&ended, "GET", "/links").send().leads_to(303, "/login?next=/links");
+        server.on_page(&stays, "GET", "/links").expect(200);
+    };
+    server.on_page(&ended, "GET", "/links").expect(200);
+    server.ask("GET", "/api/links").bearer(&ended).expect(401);
+    let answer = server.on_page(&ended, "POST", "/logout").form("").send();
+    answer.leads_to(303, "/");
+    assert_eq!(set_cookie(&answer).1, "");
+    is_refused(&server);
+    let page = server.on_page(&ended, "GET", "/").expect(200).text();
+    assert!(page.contains("Sign in") && !page.contains("Sign out"), "{page}");
+    let server = server.restart_after_kill();
+    is_refused(&server);
+    // A sign-in in the same browser ends its previous session.
+    server.on_page(&stays, "POST", "/login").form(&form).expect(303);
+    server.on_page(&stays, "GET", "/links").send().leads_to(303, "/login?next=/links");
+}
+
+#[test]
 fn a_cookie_opens_pages_and_never_the_api() {
     let server = Lodge::new().start();
     server.make_account("ada");

@@ -13,7 +13,10 @@ type Guard = (Sqlite, TempDir);
 async fn bare_stores() -> (Fixture, Guard) {
     let (engine, folder) = open();
     let (links, clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
-    (Fixture { links, clicks, keys, can_search: true, stores_later: false }, (engine, folder))
+    let key_sessions = engine.key_sessions();
+    let fixture =
+        Fixture { links, clicks, keys, key_sessions, can_search: true, stores_later: false };
+    (fixture, (engine, folder))
 }
 
 mod bare {

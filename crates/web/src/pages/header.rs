@@ -95,7 +95,7 @@ impl Visit {
         let session = self.session.as_deref().filter(|_| !session::is_set(answered));
         let Some(session) = session else { return Ok(None) };
         let late = |_| Err(Error::unavailable("the name of the caller was not found in time"));
-        let found = session::caller_of(site, session, site.clock.now());
+        let found = session::caller_of(site, session);
         timeout(CALLER_PATIENCE, found).await.unwrap_or_else(late)
     }
 }

@@ -9,7 +9,7 @@ mod server;
 use std::sync::Arc;
 
 use lodge_contract::{AccountsFixture, PassesFixture};
-use lodge_domain::keys::KeyStore;
+use lodge_domain::{key_sessions::KeySessionStore, keys::KeyStore};
 use lodge_engines::mariadb::{MariaDb, Options};
 use lodge_sql::Statement;
 use lodge_testbed::{Kind, Member, mariadb::USER};
@@ -75,6 +75,11 @@ async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
     (database.keys(), database)
 }
 
+async fn key_sessions() -> (Arc<dyn KeySessionStore>, MariaDb) {
+    let database = connect().await;
+    (database.key_sessions(), database)
+}
+
 async fn passes() -> (PassesFixture, MariaDb) {
     let database = connect().await;
     let (gates, passes) = (database.gates(), database.passes());
@@ -85,6 +90,7 @@ mod contract {
     lodge_contract::accounts_promises!(super::accounts);
     lodge_contract::first_admin_promises!(super::accounts_without_admin);
     lodge_contract::keys_promises!(super::keys);
+    lodge_contract::key_sessions_promises!(super::key_sessions);
     lodge_contract::passes_promises!(super::passes);
 }
 

@@ -9,8 +9,9 @@ use super::{admin, empty_database};
 const ROWS: u32 = 5_000;
 
 /// Fills the tables; `{n}` is the number of the row.
-const FILL: [&str; 10] = [
+const FILL: [&str; 11] = [
     "INSERT INTO api_keys (name, digest, created_at) SELECT {n}, MD5({n}), {n} FROM {rows}",
+    "INSERT INTO key_sessions SELECT MD5({n}), {n}, {n} FROM {rows}",
     "INSERT INTO outcomes SELECT MD5({n}), MD5({n}), {n}, '', 1 FROM {rows}",
     "INSERT INTO accounts (username, role, epoch, created_at, deleted_at, picture) \
      SELECT {n}, 0, 1, {n}, {n}, MD5({n}) FROM {rows}",
@@ -51,7 +52,7 @@ async fn filled(name: &str) -> Conn {
         let rows = format!("seq_1_to_{ROWS}");
         connection.query_drop(fill.replace("{rows}", &rows).replace("{n}", "seq")).unwrap();
     }
-    let tables = "api_keys, outcomes, accounts, sessions, account_events, account_feed, identities, \
+    let tables = "api_keys, key_sessions, outcomes, accounts, sessions, account_events, account_feed, identities, \
         tickets, gates, passes";
     connection.query_drop(format!("ANALYZE TABLE {tables}")).unwrap();
     connection
