@@ -5,14 +5,13 @@ mod rides;
 mod user;
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{
     Args, Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -26,9 +25,8 @@ use lodge_domain::{
     },
     secret::SecretText,
 };
-use uuid::Uuid;
 
-use super::{progress::progress_bar, table::Table};
+use super::{new_file, progress::progress_bar, table::Table};
 use crate::{
     admin::{Administrator, BotCommand, Command},
     commands::out::{PROBLEMS_SHOWN, errln, outln},
@@ -290,42 +288,15 @@ fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
     Ok(Owner::Key(key.id))
 }
 
-/// Writes to a temporary file with a unique name in the same folder, and moves it to `file` when it is complete.
 fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
-    if file.try_exists().with_context(|| format!("cannot write {}", file.display()))? {
-        bail!(already_exists(file));
-    }
-    let mut unfinished = file.as_os_str().to_owned();
-    unfinished.push(format!(".unfinished-{}", Uuid::now_v7().simple()));
-    let unfinished = PathBuf::from(unfinished);
     // The file contains password hashes.
-    let private = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
-    let private = private.with_context(|| format!("cannot write {}", unfinished.display()))?;
-    let exported = write_links(administrator, private)
-        .and_then(|exported| move_into_place(&unfinished, file).map(|()| exported))
-        // The first error is reported, not a failure to remove the temporary file.
-        .inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
+    let exported = new_file::create("export", file, 0o600, |to| write_links(administrator, to))?;
     outln!("exported {exported} links to {}", file.display());
     Ok(())
 }
 
-fn already_exists(file: &Path) -> String {
-    format!("{} already exists; export does not overwrite files", file.display())
-}
-
-/// Gives the file its final name. A hard link, unlike a rename, never replaces a file that was created in the
-/// meantime. A file system without hard links falls back to a rename.
-fn move_into_place(unfinished: &Path, file: &Path) -> Result<()> {
-    let put = match fs::hard_link(unfinished, file) {
-        Ok(()) => fs::remove_file(unfinished),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(already_exists(file)),
-        Err(_) => fs::rename(unfinished, file),
-    };
-    put.with_context(|| format!("cannot move {} to {}", unfinished.display(), file.display()))
-}
-
-/// Writes every link to `to` and syncs it to disk. Returns the number of links.
-fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
+/// Writes every link to `to`. Returns the number of links.
+fn write_links(administrator: &mut Administrator, to: &File) -> Result<u64> {
     let mut writer = csv::Writer::from_writer(to);
     let progress = progress_bar(0, "{spinner} {pos} links")?;
     let mut after = None;
@@ -343,9 +314,7 @@ fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
             _ => break,
         }
     }
-    let mut written = writer.into_inner().context("cannot write the file")?;
-    written.flush()?;
-    written.sync_all()?;
+    writer.flush().context("cannot write the file")?;
     // Read first: finishing sets the position to the bar's length, which was unknown (0).
     let exported = progress.position();
     progress.finish_and_clear();

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod load;
 pub(crate) mod moving;
 pub(crate) mod out;
+mod new_file;
 mod progress;
 pub(crate) mod seed;
 pub(crate) mod serve;
