@@ -1,7 +1,8 @@
 //! In-process parts that work with any engine: caches as decorators of ports, failure counters, and the thread pool
-//! that hashes passwords.
+//! that hashes passwords, and the list of stolen ones.
 
 mod accounts;
+mod breached;
 mod epochs;
 mod failures;
 mod feed_trust;
@@ -14,6 +15,6 @@ mod single_flight;
 mod token_cache;
 
 pub use self::{
-    accounts::CachedAccounts, failures::CountedFailures, gates::CachedGates, keys::CachedKeys,
-    links::CachedLinks, passwords::Argon2Pool,
+    accounts::CachedAccounts, breached::BreachedFilter, failures::CountedFailures,
+    gates::CachedGates, keys::CachedKeys, links::CachedLinks, passwords::Argon2Pool,
 };

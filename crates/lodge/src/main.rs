@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Check(options) => commands::check::run(&options),
         Command::Admin(options) => commands::admin::run(options),
         Command::Move(options) => commands::moving::run(&options),
+        Command::BreachedPasswords(options) => commands::breached::run(&options),
         Command::Load(command) => commands::load::run(&command),
         Command::DecodePicture => Ok(lodge_pictures::decode_here()),
     };

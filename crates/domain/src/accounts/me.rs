@@ -72,7 +72,7 @@ impl Accounts {
     ) -> Result<Account> {
         self.reauthenticate(me, current, from).await?;
         let change = AccountChange {
-            password: Some(self.ports.passwords.hash(new.into_password()).await?),
+            password: Some(self.hash_new("new", new).await?),
             ending: Some(EndSessions::AllBut(me.session.id)),
             at_epoch: Some(me.account.epoch),
             by_session: Some(me.session.id),

@@ -4,6 +4,7 @@ mod account;
 mod account_deletion;
 mod authorization_state;
 mod backend;
+mod breached;
 mod client;
 mod email;
 mod event;
@@ -34,6 +35,7 @@ pub use self::{
     account_deletion::{AccountDeletion, OwnedByAccount},
     authorization_state::AUTHORIZATION_LIFETIME,
     backend::{Backend, Call, OwnAccountCall},
+    breached::BreachedPasswords,
     client::AccountsClient,
     email::Email,
     event::{AccountEvent, AccountEventKind, Actor},

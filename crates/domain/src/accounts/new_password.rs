@@ -62,7 +62,7 @@ impl NewPassword {
     }
 
     /// Returns the password to hash.
-    pub fn into_password(self) -> Password {
+    pub(super) fn into_password(self) -> Password {
         self.0
     }
 }

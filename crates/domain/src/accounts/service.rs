@@ -6,9 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountEvent, AccountEventKind, AccountId, AccountStore, Actor, Failures,
-    IdentityStore, NewAccount, NewSession, Providers, Session, SessionDigest, SessionId,
-    SessionStore, SignedIn, TOKEN_PREFIX, Username, session, setup::SETUP_PREFIX,
+    Account, AccountEvent, AccountEventKind, AccountId, AccountStore, Actor, BreachedPasswords,
+    Failures, IdentityStore, NewAccount, NewPassword, NewSession, Providers, Session,
+    SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username, session,
+    setup::SETUP_PREFIX,
 };
 use crate::{
     Clock, Error, Random, Result,
@@ -42,6 +43,8 @@ pub struct AccountsPorts {
     pub failures: Arc<dyn Failures>,
     /// The password hasher.
     pub passwords: Arc<dyn PasswordHasher>,
+    /// The list of stolen passwords, which are refused.
+    pub breached: Option<Arc<dyn BreachedPasswords>>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of random ids and tokens.
@@ -86,6 +89,23 @@ impl Accounts {
     pub async fn user(&self, name: &Username) -> Result<Account> {
         let found = self.ports.store.find(name).await?;
         found.map(|(account, _)| account).ok_or(NO_ACCOUNT)
+    }
+
+    /// Hashes a new password, the value of `field`, unless it is on the list of stolen ones. Every way to set a password
+    /// goes through here: the list may be too large to have on every web process.
+    pub(super) async fn hash_new(
+        &self,
+        field: &'static str,
+        new: NewPassword,
+    ) -> Result<PasswordHash> {
+        let password = new.into_password();
+        if self.ports.breached.as_ref().is_some_and(|list| list.contains(&password)) {
+            return Err(Error::invalid(
+                field,
+                "occurs in published lists of stolen passwords; choose another one",
+            ));
+        }
+        self.ports.passwords.hash(password).await
     }
 
     /// Hashes a password that many accounts are to share.

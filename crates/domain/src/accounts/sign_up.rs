@@ -50,7 +50,7 @@ impl Accounts {
         idempotency: Option<IdempotencyKey>,
     ) -> Result<Idempotent<Option<Account>>> {
         let SignUp { username, password, nickname, email } = request;
-        let password = self.ports.passwords.hash(password.into_password()).await?;
+        let password = self.hash_new("password", password).await?;
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
         let nickname = nickname.unwrap_or_else(|| account.nickname.clone());
         let account = NewAccount { nickname, email, ..account };

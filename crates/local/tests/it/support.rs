@@ -48,6 +48,7 @@ pub(crate) fn accounts(
         secret: engine.secret(),
         failures: Arc::clone(failures) as Arc<_>,
         passwords,
+        breached: None,
         clock: Arc::clone(clock) as Arc<_>,
         random: Arc::new(OsRandom),
         settings: AccountsSettings {

@@ -28,6 +28,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         !config.stores_accounts()
             || print_results(runtime.block_on(wiring::probe_providers(&config))),
         print_results(runtime.block_on(wiring::tiers::probe(&config))),
+        print_results(wiring::probe_breached_passwords(&config)),
         !wiring::tiers::is_server(&config)
             || check_listener("accounts.listen", config.accounts.listen, server_runs),
         print_results(wiring::probe_pictures(&config)),

@@ -1,11 +1,12 @@
 //! The commands, one file each.
 
 pub(crate) mod admin;
+pub(crate) mod breached;
 pub(crate) mod check;
 pub(crate) mod load;
 pub(crate) mod moving;
-pub(crate) mod out;
 mod new_file;
+pub(crate) mod out;
 mod progress;
 pub(crate) mod seed;
 pub(crate) mod serve;

@@ -198,6 +198,7 @@ pub(crate) struct LinksConfig {
 pub(crate) struct AccountsConfig {
     pub(crate) store: AppStore,
     pub(crate) open_sign_up: bool,
+    pub(crate) breached_passwords: PathBuf,
     pub(crate) session_days: u32,
     pub(crate) key_file: PathBuf,
     #[serde(deserialize_with = "listen::deserialize")]

@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::{
     engine::{Engine, Engines},
-    read_setting_file,
+    setting_file::read_setting_file,
     stores::{LinkPorts, cache_bytes, options},
 };
 use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::LinkStore};

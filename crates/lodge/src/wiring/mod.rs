@@ -1,6 +1,7 @@
 //! Chooses the engines and builds the services. No other module knows which engine is behind a port.
 
 mod board;
+mod breached;
 #[cfg(feature = "cluster")]
 mod cluster;
 #[cfg(not(feature = "cluster"))]
@@ -10,11 +11,12 @@ mod engine;
 mod pictures;
 mod providers;
 mod rides;
+mod setting_file;
 mod stores;
 mod tasks;
 pub(crate) mod tiers;
 
-use std::{fs, io, path::Path, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
@@ -25,8 +27,8 @@ use lodge_domain::{
         Accounts, AccountsClient, AccountsPorts, AccountsSettings, Backend, NoProviders, Pictures,
     },
     board::Board,
-    keys::Keys,
     key_sessions::KeySessions,
+    keys::Keys,
     links::{
         Blocklist, ClickCounter, LinkStore, Links, LinksPorts, LinksSettings, ManageKeys, Origin,
     },
@@ -39,12 +41,14 @@ use lodge_web::{Apps, BrandSettings, Logo, Site, SiteSettings, edge::server::Con
 use parking_lot::Mutex;
 
 pub(crate) use self::{
+    breached::probe_breached_passwords,
     cluster::{moving, probe},
     engine::{Backup, Engines},
     pictures::probe_pictures,
     providers::probe_providers,
 };
 use self::{
+    setting_file::read_setting_file,
     stores::{AccountPorts, LinkPorts, Stores},
     tasks::BackgroundTasks,
 };
@@ -75,10 +79,10 @@ pub(crate) struct Services {
     pub(crate) hooks: Option<board::BoardHooks>,
     /// API keys.
     pub(crate) keys: Keys,
-    /// The clock of all services.
-    pub(crate) clock: Arc<dyn Clock>,
     /// Page sessions of API keys.
     key_sessions: KeySessions,
+    /// The clock of all services.
+    pub(crate) clock: Arc<dyn Clock>,
     secret: InstallationSecret,
     cache: Arc<CachedLinks>,
     /// Work that continues after its caller has gone.
@@ -144,6 +148,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     reload_blocklist(links.blocklist(), &config.links.blocklist)?;
     let kept_here = config.stores_accounts();
     let providers = if kept_here { providers::providers(config)? } else { Arc::new(NoProviders) };
+    let breached = breached::breached_passwords(config)?;
     let service = |ports: AccountPorts| {
         Accounts::new(AccountsPorts {
             store: ports.accounts,
@@ -153,6 +158,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
             secret: ports.secret,
             failures: Arc::new(CountedFailures::default()),
             passwords,
+            breached,
             clock: Arc::clone(&clock),
             random: Arc::clone(&random),
             settings: accounts_settings(config),
@@ -189,11 +195,11 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         board,
         hooks,
         keys,
+        key_sessions,
         clock,
         secret,
         cache,
         tasks,
-        key_sessions,
         write_behind: behind,
     })
 }
@@ -246,11 +252,11 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
     };
     Ok(Site {
         keys: services.keys.clone(),
+        key_sessions: services.key_sessions.clone(),
         accounts: services.accounts_client(),
         secret: services.secret.clone(),
         setup_code: services.accounts.as_ref().map(|accounts| accounts.setup_code().clone()),
         clock: Arc::clone(&services.clock),
-        key_sessions: services.key_sessions.clone(),
         random: Arc::new(OsRandom),
         settings,
     })
@@ -303,18 +309,6 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
         tracing::warn!(file = %file.display(), "{unreadable} entries of the blocklist are not host names");
     }
     Ok(())
-}
-
-/// Reads the file in setting `key`. Returns `None` if the setting is empty.
-fn read_setting_file<'a, T>(
-    key: &str,
-    file: &'a Path,
-    read: impl FnOnce(&'a Path) -> io::Result<T>,
-) -> Result<Option<T>> {
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    read(file).with_context(|| format!("{key}: cannot read {}", file.display())).map(Some)
 }
 
 /// Returns how long a short stays reserved after its link has ended.

@@ -9,7 +9,7 @@ use lodge_domain::{
 };
 use lodge_outbound::{HttpProviders, OAuthEndpoints, ProviderOptions, UserinfoFields};
 
-use super::read_setting_file;
+use super::setting_file::read_setting_file;
 use crate::config::{Config, ProviderConfig};
 
 /// Builds the client of the configured providers.

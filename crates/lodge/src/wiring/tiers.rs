@@ -10,7 +10,7 @@ use lodge_wire::{
     certificates_expiry,
 };
 
-use super::read_setting_file;
+use super::setting_file::read_setting_file;
 use crate::config::{AccountsConfig, Config};
 
 /// Starts the connection pool to the accounts tier. Also returns the maximum of concurrent session lookups, half of the

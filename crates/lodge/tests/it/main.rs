@@ -17,6 +17,7 @@ mod board_hooks;
 mod board_pages;
 mod board_pictures;
 mod board_stream;
+mod breached;
 mod checking;
 mod clicks;
 mod client;

@@ -126,6 +126,12 @@ impl Lodge {
         ended(self.command(arguments).stdout(Stdio::piped()), deadline)
     }
 
+    /// Runs a command to its end, with a file as its standard input.
+    pub(crate) fn run_with_input(&self, input: &Path, arguments: &[&str]) -> CommandOutput {
+        let input = std::fs::File::open(input).unwrap();
+        ended(self.command(arguments).stdin(input).stdout(Stdio::piped()), DEADLINE)
+    }
+
     /// Runs a command whose standard output is a closed pipe.
     pub(crate) fn run_unread(&self, arguments: &[&str]) -> CommandOutput {
         let (reader, unread) = std::io::pipe().unwrap();
@@ -187,8 +193,8 @@ impl Lodge {
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .args(arguments)
             .stdin(Stdio::null());
-        // `lodge load` has no data folder, and `lodge move` takes its own.
-        if !matches!(arguments.first(), Some(&"load" | &"move")) {
+        // `lodge load` and `lodge breached-passwords` have no data folder, and `lodge move` takes its own.
+        if !matches!(arguments.first(), Some(&"load" | &"move" | &"breached-passwords")) {
             command.arg("--data").arg(self.data());
         }
         command
