@@ -46,7 +46,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
 
     let (stop, stop_ops) = (CancellationToken::new(), CancellationToken::new());
     let tasks = TaskTracker::new();
-    let limits = wiring::connection_limits(&config);
+    let limits = wiring::connection_limits(&config)?;
     let ops_site = OpsService::new(
         metrics.clone(),
         services.engines.clone(),
@@ -132,7 +132,7 @@ fn serve_public(
 ) -> Result<JoinHandle<()>> {
     let (front, limits) = (
         HttpService::new(wiring::site(config, services)?, wiring::apps(config, services)),
-        wiring::connection_limits(config),
+        wiring::connection_limits(config)?,
     );
     let lanes = ConnectionThreads::start().context("cannot start a thread")?;
     Ok(tokio::spawn(server::serve(listener, front, limits, lanes, stop.clone())))

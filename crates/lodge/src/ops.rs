@@ -1,6 +1,6 @@
 //! The ops listener: metrics and health checks.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -12,7 +12,7 @@ use axum::{
 use http::StatusCode;
 use hyper::body::Incoming;
 use lodge_domain::rides::Rides;
-use lodge_web::edge::server::ConnectionHandler;
+use lodge_web::edge::server::{ConnectionHandler, Peer};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +62,7 @@ impl OpsService {
 }
 
 impl ConnectionHandler for OpsService {
-    async fn answer(&self, _peer: SocketAddr, request: Request<Incoming>) -> Response {
+    async fn answer(&self, _peer: Peer, request: Request<Incoming>) -> Response {
         match self.0.clone().oneshot(request.map(Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},

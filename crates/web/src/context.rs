@@ -17,7 +17,11 @@ use lodge_domain::{
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{admin::sections::Section, edge::limits::AddressLimit, pages::Navigation};
+use crate::{
+    admin::sections::Section,
+    edge::{limits::AddressLimit, proxies::TrustedProxies},
+    pages::Navigation,
+};
 
 /// The shared part of the state: authentication, clock, randomness and common limits. The services and limits of one
 /// app are in the state of that app.
@@ -34,6 +38,8 @@ pub(crate) struct SiteContext {
     pub(crate) random: Arc<dyn Random>,
     /// The public base URL, without a trailing slash; `None` derives it from each request's `Host`.
     pub(crate) public_url: Option<String>,
+    /// The proxies whose headers name the client and its scheme.
+    pub(crate) trusted_proxies: Arc<TrustedProxies>,
     /// The time from the head of a request to the head of its response.
     pub(crate) request_timeout: Duration,
     /// The enabled apps and their menus.

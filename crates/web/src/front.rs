@@ -2,7 +2,7 @@
 
 mod form;
 
-use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use axum::{
     Router,
@@ -95,7 +95,7 @@ impl HttpService {
     }
 
     /// The fast path: redirects are most of all requests and need nothing from the router.
-    fn redirect_at_once(&self, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
+    fn redirect_at_once(&self, peer: Peer, request: &Request<Incoming>) -> Option<Response> {
         let links = self.0.links.as_ref()?;
         if self.0.access_log {
             return None;
@@ -109,8 +109,8 @@ impl HttpService {
     }
 
     /// Keeps the id that a trusted proxy sent, else makes one.
-    fn request_id(&self, peer: SocketAddr, headers: &HeaderMap) -> RequestId {
-        self.0.ids.take(headers, Peer(peer).is_trusted())
+    fn request_id(&self, peer: Peer, headers: &HeaderMap) -> RequestId {
+        self.0.ids.take(headers, peer.is_trusted())
     }
 
     /// Chooses the format of an error by path and `Accept`.
@@ -127,18 +127,18 @@ impl HttpService {
     /// Answers through the router, unless the request has been `checked` and is refused.
     async fn routed(
         &self,
-        peer: SocketAddr,
+        peer: Peer,
         mut request: Request<Body>,
         checked: Result<(), Error>,
     ) -> Response {
         let began = Instant::now();
         let unread = UnreadBody::observe(&mut request);
-        let client = Client::of(peer, request.headers());
+        let client = Client::of(peer, request.headers(), &self.0.site.trusted_proxies);
         let id = self.request_id(peer, request.headers());
         let method = request.method().clone();
         let path = request.uri().path().to_owned();
         let form = self.form(&path, request.headers());
-        let visit = Visit::of(&self.0.site, Peer(peer), &request);
+        let visit = Visit::of(&self.0.site, peer, &request);
 
         let checked =
             checked.and_then(|()| cross_site::check(&method, request.uri(), request.headers()));
@@ -171,12 +171,12 @@ impl HttpService {
 
     async fn within_time(
         &self,
-        peer: SocketAddr,
+        peer: Peer,
         client: Client,
         id: &RequestId,
         mut request: Request<Body>,
     ) -> Response {
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(peer);
         request.extensions_mut().insert(client);
         request.extensions_mut().insert(id.clone());
         let announced = request.body().size_hint().lower();
@@ -199,7 +199,7 @@ impl HttpService {
 }
 
 impl ConnectionHandler for HttpService {
-    async fn answer(&self, peer: SocketAddr, request: Request<Incoming>) -> Response {
+    async fn answer(&self, peer: Peer, request: Request<Incoming>) -> Response {
         let checked = check_host(request.version(), request.headers());
         let redirect = checked.is_ok().then(|| self.redirect_at_once(peer, &request)).flatten();
         match redirect {

@@ -30,6 +30,7 @@ mod site;
 
 pub use board::hook_body;
 pub use brand::{BrandSettings, Color, Logo, SITE_NAME_CHARS_MAX};
+pub use edge::proxies::TrustedProxies;
 pub use front::HttpService;
 pub use settings::SiteSettings;
 pub use site::{Apps, Site};

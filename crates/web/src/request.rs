@@ -20,7 +20,7 @@ use crate::{
     context::SiteContext,
     edge::{
         address::{self, Client, Peer},
-        idempotency, limits,
+        forwarded, idempotency, limits,
     },
     error::Problem,
 };
@@ -233,8 +233,7 @@ where
 /// Whether the client uses TLS, according to `public_url` or a trusted proxy.
 pub(crate) fn is_over_tls(site: &SiteContext, peer: Peer, headers: &HeaderMap) -> bool {
     let Some(url) = &site.public_url else {
-        let proto = headers.get("x-forwarded-proto");
-        return peer.is_trusted() && proto.is_some_and(|proto| proto.as_bytes() == b"https");
+        return peer.is_trusted() && forwarded::is_over_tls(headers, &site.trusted_proxies);
     };
     url.starts_with("https://")
 }

@@ -1,8 +1,8 @@
 //! The settings of the HTTP edge.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::brand::BrandSettings;
+use crate::{brand::BrandSettings, edge::proxies::TrustedProxies};
 
 /// The settings of the HTTP edge.
 #[derive(Debug, Clone)]
@@ -11,6 +11,8 @@ pub struct SiteSettings {
     pub brand: BrandSettings,
     /// The public base URL, without a trailing slash; `None` derives it from each request's `Host`.
     pub public_url: Option<String>,
+    /// The proxies whose headers name the client and its scheme.
+    pub trusted_proxies: Arc<TrustedProxies>,
     /// The time from the head of a request to the head of its response; picture uploads get more.
     pub request_timeout: Duration,
     /// Links that one address may create per minute; 0 is no limit.

@@ -100,6 +100,7 @@ impl Site {
             clock: self.clock,
             random: self.random,
             public_url: settings.public_url.clone(),
+            trusted_proxies: Arc::clone(&settings.trusted_proxies),
             request_timeout: settings.request_timeout,
             navigation,
             admin: admin.into_iter().flatten().collect(),

@@ -5,6 +5,7 @@
 mod accounts;
 mod board;
 mod engines;
+mod http;
 mod listen;
 pub(crate) mod options;
 mod providers;
@@ -19,13 +20,16 @@ use clap::ValueEnum;
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
-use self::stores::{AppStore, LinkStore};
 pub(crate) use self::{
     board::BoardConfig,
     engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
     providers::ProviderConfig,
     rides::{LiftConfig, ResortConfig, RidesConfig},
     site::SiteConfig,
+};
+use self::{
+    http::HttpConfig,
+    stores::{AppStore, LinkStore},
 };
 
 /// An app that this process serves.
@@ -131,18 +135,6 @@ pub(crate) struct Config {
     pub(crate) redis: RedisConfig,
     pub(crate) rabbitmq: RabbitmqConfig,
     pub(crate) passwords: PasswordsConfig,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct HttpConfig {
-    #[serde(deserialize_with = "listen::deserialize")]
-    pub(crate) listen: SocketAddr,
-    pub(crate) connections_max: usize,
-    pub(crate) header_timeout_s: u64,
-    pub(crate) request_timeout_s: u64,
-    pub(crate) write_timeout_s: u64,
-    pub(crate) shutdown_grace_s: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

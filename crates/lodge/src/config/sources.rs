@@ -8,7 +8,8 @@ use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    App, Config, Role, accounts, engines, options::ConfigOptions, rides, site, stores::LinkStore,
+    App, Config, Role, accounts, engines, http, options::ConfigOptions, rides, site,
+    stores::LinkStore,
 };
 
 /// The configuration file that is read if no other is named.
@@ -261,6 +262,7 @@ fn check(config: &Config) -> Result<()> {
     if config.http.listen == config.ops.listen && config.http.listen.port() != 0 {
         bail!("http.listen and ops.listen must differ; both are {}", config.http.listen);
     }
+    http::check(&config.http)?;
     engines::check(config)?;
     accounts::check(config)?;
     rides::check(&config.rides)?;

@@ -231,12 +231,14 @@ fn accounts_backend(
 
 /// Builds the site's shared state.
 pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
+    let limits = connection_limits(config)?;
     let settings = SiteSettings {
         brand: BrandSettings {
             name: config.site.name.clone(),
             logo: logo(config)?,
             color: config.site.color()?,
         },
+        trusted_proxies: Arc::clone(&limits.trusted_proxies),
         public_url: Some(config.public_url.clone()).filter(|url| !url.is_empty()),
         request_timeout: Duration::from_secs(config.http.request_timeout_s),
         creations_per_minute: config.limits.creations_per_minute,
@@ -246,7 +248,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
         pictures_per_minute: config.limits.pictures_per_minute,
         picture_kib_max: config.accounts.picture_kib_max,
         ride_events_per_second: config.rides.events_per_second,
-        connections_max: connection_limits(config).connections_max,
+        connections_max: limits.connections_max,
         rides_per_minute: config.limits.rides_per_minute,
         posts_per_minute: config.limits.posts_per_minute,
     };
@@ -288,13 +290,15 @@ pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
 }
 
 /// Returns the connection limits of a listener.
-pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
-    ConnectionLimits {
-        connections_max: descriptors::connections_max(config.http.connections_max),
-        header_timeout: Duration::from_secs(config.http.header_timeout_s),
-        write_timeout: Duration::from_secs(config.http.write_timeout_s),
-        grace: Duration::from_secs(config.http.shutdown_grace_s),
-    }
+pub(crate) fn connection_limits(config: &Config) -> Result<ConnectionLimits> {
+    let http = &config.http;
+    Ok(ConnectionLimits {
+        connections_max: descriptors::connections_max(http.connections_max),
+        header_timeout: Duration::from_secs(http.header_timeout_s),
+        write_timeout: Duration::from_secs(http.write_timeout_s),
+        grace: Duration::from_secs(http.shutdown_grace_s),
+        trusted_proxies: Arc::new(http.trusted_proxies()?),
+    })
 }
 
 /// Reads the blocklist, if one is configured.

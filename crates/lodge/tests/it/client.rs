@@ -4,13 +4,14 @@ use std::{
     borrow::Borrow,
     fmt::Write as _,
     io::{self, BufRead, BufReader, Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
+    net::{IpAddr, Shutdown, SocketAddr, TcpStream},
     sync::Barrier,
     thread,
     time::Duration,
 };
 
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 
 /// The timeout of connects, reads and writes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -149,6 +150,11 @@ impl Request {
         self.on(&mut HttpConnection::connect(self.address)?)
     }
 
+    /// Sends the request from a local address.
+    pub(crate) fn send_from(&self, source: &str) -> Response {
+        self.on(&mut HttpConnection::connect_from(source, self.address)).unwrap()
+    }
+
     /// Sends the request and asserts the status of the response.
     #[track_caller]
     pub(crate) fn expect(&self, status: u16) -> Response {
@@ -268,7 +274,19 @@ pub(crate) fn assert_fields(found: &Value, wanted: impl Borrow<Value>) {
 impl HttpConnection {
     /// Connects, with timeouts set.
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        Self::over(TcpStream::connect_timeout(&address, PATIENCE)?)
+    }
+
+    /// Connects from a local address; the system has many on loopback, such as 127.0.0.2.
+    pub(crate) fn connect_from(source: &str, address: SocketAddr) -> Self {
+        let source = SocketAddr::new(source.parse::<IpAddr>().unwrap(), 0);
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
+        socket.bind(&source.into()).unwrap();
+        socket.connect_timeout(&address.into(), PATIENCE).unwrap();
+        Self::over(socket.into()).unwrap()
+    }
+
+    fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;

@@ -47,6 +47,7 @@ mod passes;
 mod pictures;
 mod provider;
 mod providers;
+mod proxies;
 mod redirects;
 mod replays;
 mod revocation;

@@ -4,18 +4,42 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 
-/// The remote address of the connection.
+use super::{forwarded, proxies::TrustedProxies};
+
+/// The remote end of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+pub struct Peer {
+    address: SocketAddr,
+    is_trusted: bool,
+    is_local: bool,
+}
 
 impl Peer {
-    /// Whether the peer is a trusted proxy: one on loopback.
+    /// The remote end of a socket.
+    pub(crate) fn of_socket(address: SocketAddr, proxies: &TrustedProxies) -> Self {
+        let ip = address.ip().to_canonical();
+        let is_trusted = proxies.contains(ip);
+        Self { address, is_trusted, is_local: is_trusted && ip.is_loopback() }
+    }
+
+    /// Returns the address; an IPv4-mapped one as IPv4.
+    fn ip(self) -> IpAddr {
+        self.address.ip().to_canonical()
+    }
+
+    /// Whether the peer is a trusted proxy, whose headers name the client.
     pub(crate) fn is_trusted(self) -> bool {
-        self.0.ip().to_canonical().is_loopback()
+        self.is_trusted
     }
 }
 
-/// The client of a request, behind any trusted proxy.
+impl std::fmt::Display for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.address.fmt(f)
+    }
+}
+
+/// The client of a request, behind any trusted proxies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Client {
     /// A process on this machine, without a proxy; not limited.
@@ -25,18 +49,14 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// Returns the peer or, behind a trusted (loopback) proxy, the last address in `X-Forwarded-For` or, without one,
-    /// `Forwarded` (RFC 7239), which that proxy appended.
-    pub(crate) fn of(peer: SocketAddr, headers: &HeaderMap) -> Self {
-        let peer = peer.ip().to_canonical();
-        if !peer.is_loopback() {
-            return Self::Remote(peer);
-        }
-        let appended = last_forwarded_for(headers).or_else(|| last_forwarded(headers));
-        match appended {
-            None => Self::Local,
-            // An unreadable address is limited by the address of the proxy, not exempt.
-            Some(text) => Self::Remote(parse_address(&text).unwrap_or(peer)),
+    /// Returns the peer or, behind a trusted proxy, the client that its headers name.
+    pub(crate) fn of(peer: Peer, headers: &HeaderMap, proxies: &TrustedProxies) -> Self {
+        let named =
+            if peer.is_trusted { forwarded::client(headers, peer.ip(), proxies) } else { None };
+        match named {
+            Some(client) => Self::Remote(client),
+            None if peer.is_local => Self::Local,
+            None => Self::Remote(peer.ip()),
         }
     }
 
@@ -61,42 +81,26 @@ pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| is_of_proxy(name.as_str()))
 }
 
-fn last_forwarded_for(headers: &HeaderMap) -> Option<String> {
-    let last = headers.get_all("x-forwarded-for").iter().next_back()?;
-    Some(String::from_utf8_lossy(last.as_bytes()).rsplit(',').next()?.trim().to_owned())
-}
-
-fn last_forwarded(headers: &HeaderMap) -> Option<String> {
-    let last = headers.get_all("forwarded").iter().next_back()?;
-    let text = String::from_utf8_lossy(last.as_bytes());
-    let element = text.rsplit(',').next()?;
-    let by_for = element
-        .split(';')
-        .filter_map(|pair| pair.split_once('='))
-        .find(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
-    Some(by_for.map_or_else(String::new, |(_, value)| value.trim().trim_matches('"').to_owned()))
-}
-
-/// Parses an address with an optional port and optional brackets.
-fn parse_address(text: &str) -> Option<IpAddr> {
-    let brackets = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let bare = brackets.map_or(text, |(inside, _)| inside);
-    let address = text.parse::<SocketAddr>().map(|address| address.ip());
-    address.or_else(|_| bare.parse()).ok().map(|address: IpAddr| address.to_canonical())
-}
-
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
 
     use super::*;
 
-    fn client(peer: &str, name: &'static str, value: &'static str) -> Client {
+    fn proxies() -> TrustedProxies {
+        TrustedProxies::parse(&["127.0.0.0/8", "::1", "10.0.0.0/8"]).unwrap()
+    }
+
+    fn peer(address: &str) -> Peer {
+        Peer::of_socket(address.parse().unwrap(), &proxies())
+    }
+
+    fn client(peer: Peer, forwarded_for: &'static str) -> Client {
         let mut headers = HeaderMap::new();
-        if !name.is_empty() {
-            headers.insert(name, HeaderValue::from_static(value));
+        if !forwarded_for.is_empty() {
+            headers.insert("x-forwarded-for", HeaderValue::from_static(forwarded_for));
         }
-        Client::of(peer.parse().unwrap(), &headers)
+        Client::of(peer, &headers, &proxies())
     }
 
     fn remote(address: &str) -> Client {
@@ -104,35 +108,19 @@ mod tests {
     }
 
     #[test]
-    fn only_a_loopback_peer_is_a_trusted_proxy() {
-        assert_eq!(client("127.0.0.1:5", "", ""), Client::Local);
-        assert_eq!(client("[::1]:5", "", ""), Client::Local);
-        assert_eq!(client("192.0.2.1:5", "x-forwarded-for", "198.51.100.1"), remote("192.0.2.1"));
-        assert_eq!(
-            client("127.0.0.1:5", "x-forwarded-for", "198.51.100.1"),
-            remote("198.51.100.1")
-        );
-    }
-
-    #[test]
-    fn the_address_appended_last_wins_over_what_the_client_sent() {
-        assert_eq!(
-            client("127.0.0.1:5", "x-forwarded-for", "127.0.0.1, 198.51.100.1"),
-            remote("198.51.100.1")
-        );
-        assert_eq!(
-            client(
-                "127.0.0.1:5",
-                "forwarded",
-                "for=127.0.0.1, for=\"[2001:db8::1]:99\";proto=https"
-            ),
-            remote("2001:db8::1")
-        );
-        assert_eq!(
-            client("127.0.0.1:5", "x-forwarded-for", "nonsense"),
-            remote("127.0.0.1"),
-            "limited, not exempt"
-        );
+    fn only_a_trusted_proxy_names_the_client() {
+        for (address, without, with) in [
+            ("127.0.0.1:5", Client::Local, remote("198.51.100.1")),
+            ("[::1]:5", Client::Local, remote("198.51.100.1")),
+            ("10.1.2.3:5", remote("10.1.2.3"), remote("198.51.100.1")),
+            ("[::ffff:10.1.2.3]:5", remote("10.1.2.3"), remote("198.51.100.1")),
+            ("192.0.2.1:5", remote("192.0.2.1"), remote("192.0.2.1")),
+        ] {
+            assert_eq!(client(peer(address), ""), without, "{address}");
+            assert_eq!(client(peer(address), "198.51.100.1"), with, "{address}");
+        }
+        let limited = client(peer("127.0.0.1:5"), "nonsense");
+        assert_eq!(limited, remote("127.0.0.1"), "limited, not exempt");
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 pub(crate) mod address;
 pub(crate) mod cross_site;
+pub(crate) mod forwarded;
 pub(crate) mod headers;
 pub(crate) mod idempotency;
 pub mod instruments;
 pub(crate) mod limits;
 pub(crate) mod per_key;
+pub(crate) mod proxies;
 pub(crate) mod request_id;
 pub mod server;
 pub(crate) mod stream;

@@ -15,7 +15,8 @@ use tokio::{
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::threads::ConnectionThreads;
+pub use super::address::Peer;
+use super::{proxies::TrustedProxies, threads::ConnectionThreads};
 
 /// The limits of connections.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct ConnectionLimits {
     pub write_timeout: Duration,
     /// The time that running requests have to finish at shutdown.
     pub grace: Duration,
+    /// The proxies that name their clients.
+    pub trusted_proxies: Arc<TrustedProxies>,
 }
 
 /// The largest request head, in bytes: an 8 KiB target with every byte percent-encoded, and a third of that for the
@@ -49,7 +52,7 @@ pub trait ConnectionHandler: Clone + Send + Sync + 'static {
     /// Handles one request of `peer`.
     fn answer(
         &self,
-        peer: SocketAddr,
+        peer: Peer,
         request: Request<Incoming>,
     ) -> impl Future<Output = Response<Body>> + Send;
 
@@ -87,7 +90,7 @@ pub async fn serve(
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let (stream, peer) = match accepted {
+        let (stream, address) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 // Mostly out of file descriptors: an immediate retry would only spin.
@@ -97,6 +100,7 @@ pub async fn serve(
             }
         };
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            let peer = Peer::of_socket(address, &limits.trusted_proxies);
             // A child token per connection, so that wake-ups do not contend for one lock.
             let (site, limits, stop) = (site.clone(), limits.clone(), stop.child_token());
             // Detaches the stream from the runtime of the accept loop.
@@ -132,7 +136,7 @@ fn refuse(stream: &TcpStream) {
 
 async fn connection(
     stream: TcpStream,
-    peer: SocketAddr,
+    peer: Peer,
     site: impl ConnectionHandler,
     limits: ConnectionLimits,
     stop: CancellationToken,
@@ -158,7 +162,7 @@ async fn connection(
 
 async fn http1_connection(
     stream: TcpStream,
-    peer: SocketAddr,
+    peer: Peer,
     site: impl ConnectionHandler,
     limits: ConnectionLimits,
     stop: CancellationToken,

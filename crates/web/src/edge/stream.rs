@@ -248,7 +248,7 @@ mod tests {
 
     use super::*;
     use crate::edge::{
-        server::{self, ConnectionHandler, ConnectionLimits},
+        server::{self, ConnectionHandler, ConnectionLimits, Peer},
         threads::ConnectionThreads,
     };
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     impl ConnectionHandler for Site {
-        async fn answer(&self, _: SocketAddr, _: Request<Incoming>) -> Response {
+        async fn answer(&self, _: Peer, _: Request<Incoming>) -> Response {
             let Ok(place) = self.streams.acquire(Client::Local) else {
                 return "full".into_response();
             };
@@ -299,6 +299,7 @@ mod tests {
             header_timeout: DEADLINE,
             write_timeout: Duration::from_millis(200),
             grace: 10 * DEADLINE,
+            trusted_proxies: Arc::default(),
         };
         let serving =
             server::serve(listener, site.clone(), limits, ConnectionThreads::here(), stop.clone());

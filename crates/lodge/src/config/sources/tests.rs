@@ -206,6 +206,15 @@ fn a_bad_value_is_named() {
 }
 
 #[test]
+fn trusted_proxies_are_networks_and_addresses() {
+    for list in ["10.0.0.0/8,192.0.2.7", "[]", r#"["127.0.0.0/8", "::1"]"#, "2001:db8::/32"] {
+        assert!(with(&[("LODGE_HTTP_TRUSTED_PROXIES", list)]).is_ok(), "{list}");
+    }
+    let error = refused(&[("LODGE_HTTP_TRUSTED_PROXIES", "10.0.0.0/8,proxy.example")]);
+    assert!(error.contains(r#"such as ::1, not "proxy.example""#), "{error}");
+}
+
+#[test]
 fn an_invalid_value_is_refused() {
     for pair in [
         ("LODGE_HTTP_LISTEN", "nowhere"),
