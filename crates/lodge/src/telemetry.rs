@@ -114,7 +114,11 @@ pub(crate) fn export_ride_counts(progress: &ProcessTotals) {
 }
 
 /// Counters without labels.
-const COUNTERS: [(&str, &str); 9] = [
+const COUNTERS: [(&str, &str); 10] = [
+    (
+        "lodge_http_connections_per_address_refused_total",
+        "Connections refused because their address has too many",
+    ),
     ("lodge_links_clicks_stored_total", "Clicks stored"),
     (
         "lodge_links_click_batches_failed_total",

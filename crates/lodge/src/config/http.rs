@@ -14,6 +14,7 @@ pub(crate) struct HttpConfig {
     #[serde(deserialize_with = "listen::deserialize")]
     pub(crate) listen: SocketAddr,
     pub(crate) connections_max: usize,
+    pub(crate) connections_per_address_max: usize,
     pub(crate) trusted_proxies: Vec<String>,
     pub(crate) header_timeout_s: u64,
     pub(crate) request_timeout_s: u64,

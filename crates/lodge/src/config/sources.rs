@@ -244,6 +244,7 @@ fn check(config: &Config) -> Result<()> {
     }
     let positive = [
         ("http.connections_max", config.http.connections_max as u64),
+        ("http.connections_per_address_max", config.http.connections_per_address_max as u64),
         ("http.header_timeout_s", config.http.header_timeout_s),
         ("http.request_timeout_s", config.http.request_timeout_s),
         ("http.write_timeout_s", config.http.write_timeout_s),

@@ -294,6 +294,7 @@ pub(crate) fn connection_limits(config: &Config) -> Result<ConnectionLimits> {
     let http = &config.http;
     Ok(ConnectionLimits {
         connections_max: descriptors::connections_max(http.connections_max),
+        connections_per_address_max: http.connections_per_address_max,
         header_timeout: Duration::from_secs(http.header_timeout_s),
         write_timeout: Duration::from_secs(http.write_timeout_s),
         grace: Duration::from_secs(http.shutdown_grace_s),

@@ -23,6 +23,7 @@ mod clicks;
 mod client;
 mod closed_pipe;
 mod concurrent_repeats;
+mod connection_limits;
 mod crash;
 mod cross_site;
 mod endings;

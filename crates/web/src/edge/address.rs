@@ -31,6 +31,11 @@ impl Peer {
     pub(crate) fn is_trusted(self) -> bool {
         self.is_trusted
     }
+
+    /// Returns the key of the limit of connections; a trusted proxy is not limited, because it has many clients.
+    pub(crate) fn limited_by(self) -> Option<IpAddr> {
+        if self.is_trusted { None } else { Client::Remote(self.ip()).limited_by() }
+    }
 }
 
 impl std::fmt::Display for Peer {
@@ -121,6 +126,15 @@ mod tests {
         }
         let limited = client(peer("127.0.0.1:5"), "nonsense");
         assert_eq!(limited, remote("127.0.0.1"), "limited, not exempt");
+    }
+
+    #[test]
+    fn connections_of_trusted_proxies_are_not_limited() {
+        let of = |address: &str| peer(address).limited_by();
+        assert_eq!([of("127.0.0.1:5"), of("10.0.0.1:5")], [None; 2]);
+        assert_eq!(of("[::ffff:192.0.2.1]:5"), of("192.0.2.1:6"));
+        assert_eq!(of("[2001:db8::1]:5"), of("[2001:db8::ffff]:6"));
+        assert_ne!(of("[2001:db8::1]:5"), of("[2001:db8:0:1::1]:5"));
     }
 
     #[test]

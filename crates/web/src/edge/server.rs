@@ -1,11 +1,19 @@
 //! The HTTP listener, with limits on connections and timeouts.
 
-use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::body::Body;
 use http::{Request, Response};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use metrics::Counter;
 use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
@@ -16,13 +24,19 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use super::address::Peer;
-use super::{proxies::TrustedProxies, threads::ConnectionThreads};
+use super::{
+    per_key::{PerKeyLimit, PerKeyPermit},
+    proxies::TrustedProxies,
+    threads::ConnectionThreads,
+};
 
 /// The limits of connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
     /// Concurrent connections; a further one gets 503 and is closed.
     pub connections_max: usize,
+    /// Concurrent connections of one address that is not a trusted proxy; half of all at most.
+    pub connections_per_address_max: usize,
     /// The timeout of a request head, and of an idle connection.
     pub header_timeout: Duration,
     /// The timeout of a write that makes no progress.
@@ -31,6 +45,13 @@ pub struct ConnectionLimits {
     pub grace: Duration,
     /// The proxies that name their clients.
     pub trusted_proxies: Arc<TrustedProxies>,
+}
+
+impl ConnectionLimits {
+    /// Returns the share of one address, which leaves places to others.
+    fn per_address(&self) -> usize {
+        self.connections_per_address_max.min(self.connections_max.div_ceil(2))
+    }
 }
 
 /// The largest request head, in bytes: an 8 KiB target with every byte percent-encoded, and a third of that for the
@@ -43,6 +64,9 @@ const BACKLOG: u32 = 4096;
 /// The unsent bytes that the kernel buffers per connection (`TCP_NOTSENT_LOWAT`). Without this limit a client that does
 /// not read costs megabytes, and the time to write them.
 const UNSENT_BYTES_MAX: u32 = 64 * 1024;
+
+/// `Retry-After` of a refused connection.
+const RETRY: Duration = Duration::from_secs(1);
 
 const TOO_MANY_CONNECTIONS: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -83,6 +107,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let places = Arc::new(Semaphore::new(limits.connections_max));
+    let gate = Arc::new(Gate::new(limits));
     let connections = TaskTracker::new();
     let refused = metrics::counter!("lodge_http_connections_refused_total");
     loop {
@@ -99,33 +124,70 @@ pub async fn serve(
                 continue;
             }
         };
-        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            let peer = Peer::of_socket(address, &limits.trusted_proxies);
-            // A child token per connection, so that wake-ups do not contend for one lock.
-            let (site, limits, stop) = (site.clone(), limits.clone(), stop.child_token());
-            // Detaches the stream from the runtime of the accept loop.
-            let stream = stream.into_std();
-            let f = async move {
-                match stream.and_then(TcpStream::from_std) {
-                    Ok(stream) => connection(stream, peer, site, limits, stop).await,
-                    Err(error) => tracing::warn!(%error, "cannot move a connection to its thread"),
-                }
-                drop(place);
-            };
-            connections.spawn_on(f, lanes.next());
-        } else {
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             refused.increment(1);
             refuse(&stream);
-        }
+            continue;
+        };
+        let Some(admitted) = gate.admit(&stream, gate.peer(address)) else { continue };
+        // A child token per connection, so that wake-ups do not contend for one lock.
+        let (site, gate, stop) = (site.clone(), Arc::clone(&gate), stop.child_token());
+        // Detaches the stream from the runtime of the accept loop.
+        let stream = stream.into_std();
+        let f = async move {
+            match stream.and_then(TcpStream::from_std) {
+                Ok(stream) => connection(stream, admitted, site, gate, stop).await,
+                Err(error) => tracing::warn!(%error, "cannot move a connection to its thread"),
+            }
+            drop(place);
+        };
+        connections.spawn_on(f, lanes.next());
     }
     drop(listener);
     site.end_streams();
     connections.close();
-    if timeout(limits.grace, connections.wait()).await.is_err() {
+    if timeout(gate.limits.grace, connections.wait()).await.is_err() {
         tracing::warn!(
             open = connections.len(),
             "connections were still open at the end of the grace time"
         );
+    }
+}
+
+/// The limits of a listener, and the connections of each address.
+struct Gate {
+    limits: ConnectionLimits,
+    addresses: Arc<PerKeyLimit<IpAddr>>,
+    refused: Counter,
+}
+
+/// A peer with its part of the limit per address; a trusted proxy needs none.
+struct Admitted {
+    peer: Peer,
+    _share: Option<PerKeyPermit<IpAddr>>,
+}
+
+impl Gate {
+    fn new(limits: ConnectionLimits) -> Self {
+        Self {
+            addresses: PerKeyLimit::new(limits.per_address(), RETRY),
+            limits,
+            refused: metrics::counter!("lodge_http_connections_per_address_refused_total"),
+        }
+    }
+
+    fn peer(&self, address: SocketAddr) -> Peer {
+        Peer::of_socket(address, &self.limits.trusted_proxies)
+    }
+
+    /// Counts a connection for the address of its peer; `None` if it is refused.
+    fn admit(&self, stream: &TcpStream, peer: Peer) -> Option<Admitted> {
+        let share = peer.limited_by().map(|address| self.addresses.take(address)).transpose();
+        if share.is_err() {
+            self.refused.increment(1);
+            refuse(stream);
+        }
+        share.ok().map(|share| Admitted { peer, _share: share })
     }
 }
 
@@ -136,14 +198,14 @@ fn refuse(stream: &TcpStream) {
 
 async fn connection(
     stream: TcpStream,
-    peer: Peer,
+    admitted: Admitted,
     site: impl ConnectionHandler,
-    limits: ConnectionLimits,
+    gate: Arc<Gate>,
     stop: CancellationToken,
 ) {
     let gauge = metrics::gauge!("lodge_http_connections");
     gauge.increment(1);
-    let mut first = [0];
+    let (limits, mut first) = (&gate.limits, [0]);
     // A peer that sends nothing occupies a slot but no buffers.
     let spoke = tokio::select! {
         biased;
@@ -151,6 +213,7 @@ async fn connection(
         () = stop.cancelled() => false,
     };
     if spoke {
+        let peer = admitted.peer;
         let f = Box::pin(http1_connection(stream, peer, site, limits, stop));
         let served = f.await;
         if let Err(error) = served {
@@ -164,7 +227,7 @@ async fn http1_connection(
     stream: TcpStream,
     peer: Peer,
     site: impl ConnectionHandler,
-    limits: ConnectionLimits,
+    limits: &ConnectionLimits,
     stop: CancellationToken,
 ) -> hyper::Result<()> {
     let mut stream = Box::pin(TimeoutStream::new(stream));

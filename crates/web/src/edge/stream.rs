@@ -296,6 +296,7 @@ mod tests {
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
         let limits = ConnectionLimits {
             connections_max: 10,
+            connections_per_address_max: 10,
             header_timeout: DEADLINE,
             write_timeout: Duration::from_millis(200),
             grace: 10 * DEADLINE,

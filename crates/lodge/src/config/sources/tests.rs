@@ -218,6 +218,7 @@ fn trusted_proxies_are_networks_and_addresses() {
 fn an_invalid_value_is_refused() {
     for pair in [
         ("LODGE_HTTP_LISTEN", "nowhere"),
+        ("LODGE_HTTP_CONNECTIONS_PER_ADDRESS_MAX", "0"),
         ("LODGE_PUBLIC_URL", "go.example.org"),
         ("LODGE_PUBLIC_URL", "ftp://a.b"),
         ("LODGE_PUBLIC_URL", "https://a b"),
