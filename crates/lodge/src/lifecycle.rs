@@ -6,7 +6,10 @@ use anyhow::{Context, Result};
 use lodge_domain::accounts::Backend;
 use lodge_web::{
     HttpService,
-    edge::{server, threads::ConnectionThreads},
+    edge::{
+        server::{self, ConnectionLimits},
+        threads::ConnectionThreads,
+    },
 };
 use lodge_wire::ServerOptions;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -46,7 +49,8 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
 
     let (stop, stop_ops) = (CancellationToken::new(), CancellationToken::new());
     let tasks = TaskTracker::new();
-    let limits = wiring::connection_limits(&config)?;
+    // The balancer checks this listener without a PROXY header.
+    let limits = ConnectionLimits { proxy_protocol: false, ..wiring::connection_limits(&config)? };
     let ops_site = OpsService::new(
         metrics.clone(),
         services.engines.clone(),

@@ -114,10 +114,14 @@ pub(crate) fn export_ride_counts(progress: &ProcessTotals) {
 }
 
 /// Counters without labels.
-const COUNTERS: [(&str, &str); 10] = [
+const COUNTERS: [(&str, &str); 11] = [
     (
         "lodge_http_connections_per_address_refused_total",
         "Connections refused because their address has too many",
+    ),
+    (
+        "lodge_http_proxy_headers_failed_total",
+        "Connections of trusted proxies closed because they do not begin with a valid PROXY header in time",
     ),
     ("lodge_links_clicks_stored_total", "Clicks stored"),
     (

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use lodge_web::TrustedProxies;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ pub(crate) struct HttpConfig {
     pub(crate) connections_max: usize,
     pub(crate) connections_per_address_max: usize,
     pub(crate) trusted_proxies: Vec<String>,
+    pub(crate) proxy_protocol: bool,
     pub(crate) header_timeout_s: u64,
     pub(crate) request_timeout_s: u64,
     pub(crate) write_timeout_s: u64,
@@ -34,5 +35,9 @@ impl HttpConfig {
 }
 
 pub(super) fn check(http: &HttpConfig) -> Result<()> {
+    ensure!(
+        !http.proxy_protocol || !http.trusted_proxies.is_empty(),
+        "http.proxy_protocol needs the networks of the balancers in http.trusted_proxies"
+    );
     http.trusted_proxies().map(drop)
 }

@@ -299,6 +299,7 @@ pub(crate) fn connection_limits(config: &Config) -> Result<ConnectionLimits> {
         write_timeout: Duration::from_secs(http.write_timeout_s),
         grace: Duration::from_secs(http.shutdown_grace_s),
         trusted_proxies: Arc::new(http.trusted_proxies()?),
+        proxy_protocol: http.proxy_protocol,
     })
 }
 

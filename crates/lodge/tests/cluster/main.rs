@@ -6,6 +6,7 @@
 #[expect(dead_code, reason = "the tests on one machine use the rest")]
 mod client;
 mod coherence;
+mod haproxy;
 mod keyspace;
 mod moving;
 mod secrecy;

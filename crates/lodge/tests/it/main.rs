@@ -49,6 +49,7 @@ mod pictures;
 mod provider;
 mod providers;
 mod proxies;
+mod proxy_protocol;
 mod redirects;
 mod replays;
 mod revocation;

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 
-use super::{forwarded, proxies::TrustedProxies};
+use super::{forwarded, proxies::TrustedProxies, proxy_protocol::Source};
 
-/// The remote end of a connection.
+/// The remote end of a connection: of its socket, or as a trusted proxy named it in a PROXY header.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer {
     address: SocketAddr,
@@ -20,6 +20,18 @@ impl Peer {
         let ip = address.ip().to_canonical();
         let is_trusted = proxies.contains(ip);
         Self { address, is_trusted, is_local: is_trusted && ip.is_loopback() }
+    }
+
+    /// The remote end of a connection that this proxy forwards from `source`.
+    pub(crate) fn forwarding(self, source: Source, proxies: &TrustedProxies) -> Self {
+        match source {
+            Source::Proxy => self,
+            // The client has no address. Its requests may come through the proxy unread, with any header.
+            Source::Unknown => Self { is_trusted: false, is_local: false, ..self },
+            Source::Client(address) => {
+                Self { is_local: false, ..Self::of_socket(address, proxies) }
+            }
+        }
     }
 
     /// Returns the address; an IPv4-mapped one as IPv4.
@@ -126,6 +138,19 @@ mod tests {
         }
         let limited = client(peer("127.0.0.1:5"), "nonsense");
         assert_eq!(limited, remote("127.0.0.1"), "limited, not exempt");
+    }
+
+    #[test]
+    fn no_client_behind_a_proxy_is_a_local_process() {
+        let proxy = peer("127.0.0.1:5");
+        let named =
+            |address: &str| proxy.forwarding(Source::Client(address.parse().unwrap()), &proxies());
+        assert_eq!(client(named("127.0.0.1:6"), ""), remote("127.0.0.1"));
+        assert_eq!(client(named("192.0.2.1:6"), "198.51.100.1"), remote("192.0.2.1"));
+        assert_eq!(client(named("10.0.0.1:6"), "198.51.100.1"), remote("198.51.100.1"));
+        let unknown = proxy.forwarding(Source::Unknown, &proxies());
+        assert_eq!(client(unknown, "198.51.100.1"), remote("127.0.0.1"));
+        assert_eq!(client(proxy.forwarding(Source::Proxy, &proxies()), ""), Client::Local);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod instruments;
 pub(crate) mod limits;
 pub(crate) mod per_key;
 pub(crate) mod proxies;
+pub(crate) mod proxy_protocol;
 pub(crate) mod request_id;
 pub mod server;
 pub(crate) mod stream;

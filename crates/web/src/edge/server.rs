@@ -27,6 +27,7 @@ pub use super::address::Peer;
 use super::{
     per_key::{PerKeyLimit, PerKeyPermit},
     proxies::TrustedProxies,
+    proxy_protocol,
     threads::ConnectionThreads,
 };
 
@@ -45,6 +46,8 @@ pub struct ConnectionLimits {
     pub grace: Duration,
     /// The proxies that name their clients.
     pub trusted_proxies: Arc<TrustedProxies>,
+    /// Whether each connection of a trusted proxy begins with a header of the PROXY protocol.
+    pub proxy_protocol: bool,
 }
 
 impl ConnectionLimits {
@@ -159,6 +162,7 @@ struct Gate {
     limits: ConnectionLimits,
     addresses: Arc<PerKeyLimit<IpAddr>>,
     refused: Counter,
+    bad_headers: Counter,
 }
 
 /// A peer with its part of the limit per address; a trusted proxy needs none.
@@ -173,6 +177,7 @@ impl Gate {
             addresses: PerKeyLimit::new(limits.per_address(), RETRY),
             limits,
             refused: metrics::counter!("lodge_http_connections_per_address_refused_total"),
+            bad_headers: metrics::counter!("lodge_http_proxy_headers_failed_total"),
         }
     }
 
@@ -189,6 +194,22 @@ impl Gate {
         }
         share.ok().map(|share| Admitted { peer, _share: share })
     }
+
+    /// Reads the PROXY header of a connection, and counts it for the client that the proxy names; `None` if the
+    /// connection has no valid header in time, or is refused.
+    async fn admit_forwarded(&self, stream: &mut TcpStream, proxy: Peer) -> Option<Admitted> {
+        let read = timeout(self.limits.header_timeout, proxy_protocol::read(stream)).await;
+        match read.map_err(io::Error::from).flatten() {
+            Ok(source) => {
+                self.admit(stream, proxy.forwarding(source, &self.limits.trusted_proxies))
+            }
+            Err(error) => {
+                self.bad_headers.increment(1);
+                tracing::debug!(%proxy, %error, "connection without a valid PROXY header");
+                None
+            }
+        }
+    }
 }
 
 /// Writes 503 without blocking.
@@ -197,8 +218,8 @@ fn refuse(stream: &TcpStream) {
 }
 
 async fn connection(
-    stream: TcpStream,
-    admitted: Admitted,
+    mut stream: TcpStream,
+    mut admitted: Admitted,
     site: impl ConnectionHandler,
     gate: Arc<Gate>,
     stop: CancellationToken,
@@ -206,10 +227,18 @@ async fn connection(
     let gauge = metrics::gauge!("lodge_http_connections");
     gauge.increment(1);
     let (limits, mut first) = (&gate.limits, [0]);
-    // A peer that sends nothing occupies a slot but no buffers.
+    let begins = async {
+        if limits.proxy_protocol && admitted.peer.is_trusted() {
+            let named = Box::pin(gate.admit_forwarded(&mut stream, admitted.peer)).await;
+            admitted = named?;
+        }
+        // A peer that sends nothing occupies a slot but no buffers.
+        let peeked = timeout(limits.header_timeout, stream.peek(&mut first)).await;
+        matches!(peeked, Ok(Ok(1))).then_some(())
+    };
     let spoke = tokio::select! {
         biased;
-        peeked = timeout(limits.header_timeout, stream.peek(&mut first)) => matches!(peeked, Ok(Ok(1))),
+        begun = begins => begun.is_some(),
         () = stop.cancelled() => false,
     };
     if spoke {

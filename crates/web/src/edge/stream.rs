@@ -301,6 +301,7 @@ mod tests {
             write_timeout: Duration::from_millis(200),
             grace: 10 * DEADLINE,
             trusted_proxies: Arc::default(),
+            proxy_protocol: false,
         };
         let serving =
             server::serve(listener, site.clone(), limits, ConnectionThreads::here(), stop.clone());

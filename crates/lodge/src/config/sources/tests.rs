@@ -212,6 +212,8 @@ fn trusted_proxies_are_networks_and_addresses() {
     }
     let error = refused(&[("LODGE_HTTP_TRUSTED_PROXIES", "10.0.0.0/8,proxy.example")]);
     assert!(error.contains(r#"such as ::1, not "proxy.example""#), "{error}");
+    let alone = [("LODGE_HTTP_TRUSTED_PROXIES", "[]"), ("LODGE_HTTP_PROXY_PROTOCOL", "true")];
+    assert!(refused(&alone).contains("http.proxy_protocol needs"));
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Clients behind a real HAProxy on another host, in both of its ways to name them. Needs no cluster.
+
+use std::{
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::Command,
+};
+
+use serde_json::json;
+
+use crate::{
+    client::{HttpConnection, Request},
+    server::{Lodge, Process, Server, eventually_true},
+};
+
+/// The host of the balancer, which nothing else on this machine uses.
+const HOST: [u8; 4] = [127, 0, 0, 9];
+
+/// A server with HAProxy in front.
+struct Balanced {
+    server: Server,
+    /// The address of the balancer.
+    address: SocketAddr,
+    _haproxy: Process,
+}
+
+impl Balanced {
+    /// Starts both. HAProxy gets these options for connections in general, and for those to the server.
+    fn start(lodge: Lodge, options: &str, to_server: &str) -> Self {
+        let lodge =
+            lodge.with("LODGE_HTTP_TRUSTED_PROXIES", "127.0.0.9").with("LODGE_APPS", "links");
+        let server = lodge.start();
+        let free = TcpListener::bind(SocketAddr::from((HOST, 0))).unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let config = format!(
+            "defaults\n  timeout connect 5s\n  timeout client 30s\n  timeout server 30s\n  timeout check 30s\n{options}\
+             listen public\n  bind {address}\n  server lodge {} source 127.0.0.9 {to_server}\n",
+            server.address
+        );
+        let config = lodge.write("haproxy.cfg", config);
+        let haproxy = Command::new("/usr/sbin/haproxy").arg("-db").arg("-f").arg(config).spawn();
+        let haproxy = Process(haproxy.unwrap());
+        eventually_true("HAProxy listens", || TcpStream::connect(address).is_ok());
+        Self { server, address, _haproxy: haproxy }
+    }
+
+    fn ask(&self, method: &str, path: &str) -> Request {
+        Request::new(self.address, method, path)
+    }
+
+    /// Asserts that rates are limited per client: three links of each, whatever header the client sends.
+    fn limits_rates_per_client(&self) {
+        let create = self.ask("POST", "/api/links").json(json!({ "target": "example.org" }));
+        let forged = |header: &str, value: &str| create.clone().header(header, value);
+        let requests = [
+            create.clone(),
+            forged("X-Forwarded-For", "198.51.100.1"),
+            forged("X-Forwarded-For", "198.51.100.2, 127.0.0.9"),
+            forged("Forwarded", "for=198.51.100.3"),
+        ];
+        for client in ["127.0.0.2", "127.0.0.3"] {
+            let statuses = requests.each_ref().map(|request| request.send_from(client).status);
+            assert_eq!(statuses, [201, 201, 201, 429], "{client}");
+        }
+    }
+}
+
+fn lodge() -> Lodge {
+    Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "3")
+}
+
+#[test]
+fn limits_count_the_clients_that_the_balancer_names_in_x_forwarded_for() {
+    let lodge = lodge().with("LODGE_HTTP_CONNECTIONS_PER_ADDRESS_MAX", "1");
+    let balanced =
+        Balanced::start(lodge, "  mode http\n  option forwardfor\n  http-reuse never\n", "");
+    balanced.limits_rates_per_client();
+    // The balancer opens more connections than one client may.
+    let unknown = balanced.ask("GET", "/unknown");
+    let mut open = [(); 3].map(|()| HttpConnection::connect_from("127.0.0.2", balanced.address));
+    for wire in &mut open {
+        assert_eq!(unknown.on(wire).unwrap().status, 404);
+    }
+}
+
+#[test]
+fn limits_count_the_clients_that_the_balancer_names_by_the_proxy_protocol() {
+    let lodge = lodge()
+        .with("LODGE_HTTP_PROXY_PROTOCOL", "true")
+        .with("LODGE_HTTP_CONNECTIONS_PER_ADDRESS_MAX", "5");
+    let balanced = Balanced::start(lodge, "  mode tcp\n", "send-proxy-v2");
+    balanced.limits_rates_per_client();
+    let unknown = balanced.ask("GET", "/unknown");
+    let connect = |client: &str| HttpConnection::connect_from(client, balanced.address);
+    // Clients whose connections have not just been closed.
+    let mut open = [(); 5].map(|()| connect("127.0.0.4"));
+    for wire in &mut open {
+        assert_eq!(unknown.on(wire).unwrap().status, 404);
+    }
+    assert_eq!(connect("127.0.0.4").read().unwrap().expect_retry_after(503), 1);
+    assert_eq!(unknown.send_from("127.0.0.5").status, 404);
+}
+
+#[test]
+fn health_checks_of_the_balancer_succeed_with_the_proxy_protocol() {
+    let lodge = lodge().with("LODGE_HTTP_PROXY_PROTOCOL", "true");
+    let options = "  mode http\n  option httpchk GET /unknown\n  http-check expect status 404\n";
+    let check = "send-proxy-v2 check inter 50ms fall 1 rise 1";
+    let balanced = Balanced::start(lodge, options, check);
+    let checks = || {
+        let series = "lodge_http_requests_total{method=\"GET\",route=\"/{short}\",status=\"404\"}";
+        balanced.server.metric(series)
+    };
+    eventually_true("the server is checked", || checks() > 4.5);
+    assert!(balanced.server.metric("lodge_http_proxy_headers_failed_total ") < 0.5);
+    assert_eq!(balanced.ask("GET", "/unknown").send_from("127.0.0.2").status, 404);
+}
