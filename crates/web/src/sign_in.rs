@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use askama::Template;
-use axum::extract::State;
+use axum::{extract::State, response::Response};
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use lodge_domain::{
     Error,
@@ -240,10 +240,13 @@ async fn end(State(site): State<Arc<SiteContext>>, asked: RequestContext) -> Htt
     signed_out(&asked, "/")
 }
 
-/// Redirects to `path`, deletes the session cookie, and has the browser delete what pages have stored, such as unsent
-/// messages.
+/// Redirects to `path` and signs the browser out.
 pub(crate) fn signed_out(asked: &RequestContext, path: &str) -> HttpResult {
-    let mut response = redirect_to(path)?;
+    sign_browser_out(asked, redirect_to(path)?)
+}
+
+/// Deletes the session cookie, and has the browser delete what pages have stored, such as unsent messages.
+pub(crate) fn sign_browser_out(asked: &RequestContext, mut response: Response) -> HttpResult {
     response.headers_mut().append(header::SET_COOKIE, session::end(asked)?);
     response.headers_mut().insert(CLEAR_SITE_DATA, STORAGE);
     Ok(response)

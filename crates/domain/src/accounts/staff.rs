@@ -17,8 +17,8 @@ use crate::{
     secret::{self, SecretText},
 };
 
-/// The lifetime of a one-time code.
-const RESET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
+/// The lifetime of a one-time code, the longest that OWASP ASVS 5.0 allows (V6.5.5).
+const RESET_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// The prefix of every one-time code.
 const RESET_PREFIX: &str = "reset_";

@@ -96,7 +96,9 @@ fn every_page_shows_who_is_signed_in() {
         header(server.on_page(&token, "GET", "/rides").send()).contains(">Admin</a>")
     });
     let form = "confirm=ada&current=a+lift+in+the+fog";
-    let gone = header(server.on_page(&token, "POST", "/account/delete").form(form).expect(200));
+    let answer = server.on_page(&token, "POST", "/account/delete").form(form).expect(200);
+    assert_eq!(answer.header("clear-site-data"), Some("\"storage\""), "unsent messages");
+    let gone = header(answer);
     assert!(gone.contains("Sign in") && !gone.contains("ada"), "{gone}");
 }
 

@@ -72,7 +72,7 @@ pub(super) enum UserOptions {
     PictureRemove(UsernameArg),
     /// List the events of an account in the last year, the newest 1,000.
     Events(UsernameArg),
-    /// Issue a code that sets a new password, valid once and for 15 minutes. All sessions of the account end
+    /// Issue a code that sets a new password, valid once and for 10 minutes. All sessions of the account end
     /// immediately.
     Reset(UsernameArg),
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::State;
-use http::{StatusCode, header};
+use http::StatusCode;
 use lodge_domain::{Error, accounts::Username};
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::{
     error::HttpResult,
     pages::{self, errors::FormErrors},
     request::{CredentialRateLimit, FormBody},
-    session,
+    sign_in::sign_browser_out,
 };
 
 /// The page after a deletion.
@@ -54,9 +54,7 @@ pub(super) async fn delete(
         return again(&app, &me, &errors).await;
     }
     let page = DeletedPage { username: &account.username };
-    let mut response = pages::page(&app.site, StatusCode::OK, &page)?;
-    response.headers_mut().append(header::SET_COOKIE, session::end(&me.asked)?);
-    Ok(response)
+    sign_browser_out(&me.asked, pages::page(&app.site, StatusCode::OK, &page)?)
 }
 
 async fn deleted(app: &AccountsApp, me: &Me, current: String) -> Result<(), Error> {
