@@ -34,6 +34,12 @@ calls! {
             accounts.unban(&account, Some(&me.account)).await?
         }
 
+        /// Ends all sessions of an account.
+        pub fn end_sessions = EndSessions(name: Username) -> Account {
+            let account = accounts.account_below(me, Role::Moderator, &name).await?;
+            accounts.end_sessions(&account, Some(&me.account)).await?
+        }
+
         /// Changes an account's role.
         pub fn set_role = SetRole(name: Username, role: Role) -> Account {
             me.account.check_role(Role::Admin)?;

@@ -153,6 +153,12 @@ impl Accounts {
         self.change_others(account, change, AccountEventKind::Unbanned, by).await
     }
 
+    /// Ends all sessions of an account.
+    pub async fn end_sessions(&self, account: &Account, by: Option<&Account>) -> Result<Account> {
+        let change = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
+        self.change_others(account, change, AccountEventKind::SignedOutEverywhere, by).await
+    }
+
     /// Removes an account's picture; returns the account and the previous picture.
     pub async fn take_picture(
         &self,

@@ -123,6 +123,8 @@ pub(crate) enum UserCommand {
     Ban { username: Username },
     /// Lift the ban of an account.
     Unban { username: Username },
+    /// End all sessions of an account.
+    EndSessions { username: Username },
     /// Remove the picture of an account.
     TakePicture { username: Username },
     /// List the events of an account.

@@ -296,6 +296,9 @@ async fn execute_user_command(
         UserCommand::Unban { username } => {
             CommandOutcome::User(accounts.unban(&user(username).await?, None).await?)
         }
+        UserCommand::EndSessions { username } => {
+            CommandOutcome::User(accounts.end_sessions(&user(username).await?, None).await?)
+        }
         // The next sweep deletes the files: this process may not have the picture folder.
         UserCommand::TakePicture { username } => {
             CommandOutcome::User(accounts.take_picture(&user(username).await?, None).await?.0)

@@ -354,6 +354,19 @@ fn staff_moderate_only_accounts_below_their_role() {
 }
 
 #[test]
+fn staff_end_the_sessions_of_accounts_below_their_role() {
+    let (lodge, server) = staffed();
+    let [max, eve] = ["max", "eve"].map(|name| cookie(&server, name));
+    assert_eq!(order(&server, &max, "ada", "action=end_sessions"), 403);
+    assert_eq!(order(&server, &eve, "mia", "action=end_sessions"), 403);
+    assert_eq!(order(&server, &max, "eve", "action=end_sessions"), 303);
+    assert!(!server.is_signed_in(&eve));
+    let newest = &lodge.admin_list(&["user", "events", "eve"])[0];
+    assert_eq!((&*newest[1], &*newest[2]), ("signed_out_everywhere", "max"));
+    assert_eq!(server.sign_in("eve", PASSWORD).status, 200);
+}
+
+#[test]
 fn the_operator_sees_the_events_of_an_account_and_who_caused_them() {
     let (lodge, server) = staffed();
     let [eve, max] = ["eve", "max"].map(|name| cookie(&server, name));

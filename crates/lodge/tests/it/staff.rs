@@ -33,6 +33,15 @@ fn a_ban_ends_sessions_at_once_and_is_shown_only_with_the_right_password() {
 }
 
 #[test]
+fn the_operator_ends_all_sessions_of_one_account() {
+    let (server, [ada, eve]) = Lodge::new().start_with(["ada", "eve"]);
+    server.lodge.run(&["admin", "user", "sign-out", "ada"]).prints("all sessions of ada are ended");
+    assert!(!server.is_signed_in(&ada));
+    assert!(server.is_signed_in(&eve));
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
+}
+
+#[test]
 fn a_reset_code_sets_a_new_password_once() {
     let (lodge, server) = Lodge::new().started();
     server.make_account("ada");

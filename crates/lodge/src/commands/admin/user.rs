@@ -68,6 +68,8 @@ pub(super) enum UserOptions {
     Ban(UsernameArg),
     /// Lift the ban of an account.
     Unban(UsernameArg),
+    /// End all sessions of an account.
+    SignOut(UsernameArg),
     /// Remove the picture of an account. Its files are deleted within two hours.
     PictureRemove(UsernameArg),
     /// List the events of an account in the last year, the newest 1,000.
@@ -121,6 +123,11 @@ pub(super) fn carry_out(
             let account =
                 change_account(administrator, UserCommand::Unban { username: who.name()? })?;
             outln!("{} is no longer banned", account.username);
+        }
+        UserOptions::SignOut(who) => {
+            let account =
+                change_account(administrator, UserCommand::EndSessions { username: who.name()? })?;
+            outln!("all sessions of {} are ended", account.username);
         }
         UserOptions::PictureRemove(who) => {
             let account =

@@ -88,6 +88,7 @@ pub(super) struct ChangeForm {
 enum Action {
     Ban,
     Unban,
+    EndSessions,
     SetRole,
     Reset,
     TakePicture,
@@ -118,6 +119,7 @@ async fn done(
     match form.action {
         Action::Ban => drop(accounts.ban(session, name).await?),
         Action::Unban => drop(accounts.unban(session, name).await?),
+        Action::EndSessions => drop(accounts.end_sessions(session, name).await?),
         Action::SetRole => drop(accounts.set_role(session, name, Role::parse(&form.role)?).await?),
         Action::TakePicture => drop(accounts.take_picture(session, name).await?),
         Action::Reset => return accounts.issue_reset(session, name).await.map(Some),
