@@ -2,6 +2,7 @@
 
 use std::{
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -9,7 +10,8 @@ use lodge_domain::{Error, Result};
 use lodge_sql::{Failure, Tx};
 
 use super::{
-    options::{Servers, Use},
+    commits::Commits,
+    options::{IDLE_TRANSACTION, Servers, Use},
     tx::MysqlTx,
 };
 
@@ -19,6 +21,9 @@ const TRIES: u32 = 4;
 /// Backoff between two tries to connect; meanwhile requests are refused.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// How long the outcome of a COMMIT is looked up: longer than the server keeps a transaction whose client is gone.
+const LOOKUP_WAIT: Duration = IDLE_TRANSACTION.saturating_add(Duration::from_secs(2));
 
 /// Begins a transaction that writes.
 const BEGIN: &str = "BEGIN";
@@ -30,6 +35,7 @@ pub(super) struct Connection {
     servers: Arc<Servers>,
     of_use: Use,
     current: Option<MysqlTx>,
+    commits: Commits,
     not_before: Option<Instant>,
     pause: Duration,
 }
@@ -37,23 +43,69 @@ pub(super) struct Connection {
 impl Connection {
     /// A connection that is opened when it is first used.
     pub(super) fn new(servers: Arc<Servers>, of_use: Use) -> Self {
-        Self { servers, of_use, current: None, not_before: None, pause: PAUSE_MIN }
+        let commits = Commits::new();
+        Self { servers, of_use, current: None, commits, not_before: None, pause: PAUSE_MIN }
     }
 
-    /// Runs `work` in a transaction, again if the server rolls it back for a deadlock.
+    /// Runs `work` in a transaction, again if the server rolls it back for a deadlock or its COMMIT is lost.
     pub(super) fn write<T>(
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
         for _ in 1..TRIES {
-            match self.transaction(BEGIN, work) {
+            match self.write_once(work) {
                 Err(Failure::Deadlock(cause)) => {
-                    tracing::debug!(%cause, "a transaction is retried after a lock conflict");
+                    tracing::debug!(%cause, "a transaction is retried");
                 }
                 outcome => return Ok(outcome?),
             }
         }
-        Ok(self.transaction(BEGIN, work)?)
+        Ok(self.write_once(work)?)
+    }
+
+    fn write_once<T>(
+        &mut self,
+        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut link = self.begin(BEGIN)?;
+        let numbered =
+            work(&mut link).and_then(|done| self.commits.number(&mut link).map(|()| done));
+        let Ok(done) = numbered else {
+            self.roll_back(link);
+            return numbered;
+        };
+        match link.run("COMMIT") {
+            Ok(()) => self.current = Some(link),
+            Err(Failure::Deadlock(cause)) => {
+                self.roll_back(link);
+                return Err(Failure::Deadlock(cause));
+            }
+            Err(Failure::Error(lost)) => {
+                drop(link);
+                let is_committed = self.was_committed()?;
+                tracing::info!(error = %lost, is_committed, "the answer to a COMMIT was lost");
+                if !is_committed {
+                    return Err(Failure::Deadlock(lost.into()));
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// Looks up whether the last transaction was committed, on new connections until one answers.
+    fn was_committed(&mut self) -> Result<bool, Failure> {
+        let deadline = Instant::now() + LOOKUP_WAIT;
+        loop {
+            let found = self.open().and_then(|mut link| {
+                let found = self.commits.was_committed(&mut link)?;
+                self.current = Some(link);
+                Ok(found)
+            });
+            if found.is_ok() || Instant::now() > deadline {
+                return found;
+            }
+            thread::sleep(PAUSE_MIN);
+        }
     }
 
     /// Runs `work` without a transaction: each statement sees what was committed before it. Runs it once
@@ -80,24 +132,26 @@ impl Connection {
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
-        let outcome = self.transaction(SNAPSHOT, work);
+        let outcome = self.snapshot_once(work);
         let is_lost = outcome.is_err() && self.current.is_none();
-        Ok(if is_lost { self.transaction(SNAPSHOT, work) } else { outcome }?)
+        Ok(if is_lost { self.snapshot_once(work) } else { outcome }?)
     }
 
-    /// If `work` panics, the connection is dropped, which rolls the transaction back.
-    fn transaction<T>(
+    fn snapshot_once<T>(
         &mut self,
-        begin: &str,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let mut link = self.begin(begin)?;
-        // If the answer to COMMIT is lost, the outcome is unknown.
-        let outcome = work(&mut link).and_then(|done| link.run("COMMIT").map(|()| done));
-        if !link.is_lost() && (outcome.is_ok() || link.run("ROLLBACK").is_ok()) {
+        let mut link = self.begin(SNAPSHOT)?;
+        let outcome = work(&mut link);
+        self.roll_back(link);
+        outcome
+    }
+
+    /// Ends the transaction, and keeps the connection unless it broke.
+    fn roll_back(&mut self, mut link: MysqlTx) {
+        if !link.is_lost() && link.run("ROLLBACK").is_ok() {
             self.current = Some(link);
         }
-        outcome
     }
 
     fn begin(&mut self, begin: &str) -> Result<MysqlTx, Failure> {

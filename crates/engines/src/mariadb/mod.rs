@@ -1,8 +1,10 @@
 //! Accounts, API keys, gates and passes in MariaDB.
 //!
 //! Each thread owns a connection. There are separate pools for writes, for lookups and for scans, so that
-//! none waits for another. A transaction that the server rolls back for a deadlock is run again.
+//! none waits for another. A transaction that the server rolls back for a deadlock is run again. If the answer to a
+//! COMMIT is lost, its outcome is looked up.
 
+mod commits;
 mod connection;
 mod failure;
 mod options;
@@ -68,7 +70,11 @@ impl MariaDb {
         let writers = start("mariadb-writer", Use::Write, options.writers)?;
         let readers = start("mariadb-reader", Use::Read, options.readers)?;
         let scanners = start("mariadb-scanner", Use::Read, options.scanners)?;
-        let kept = writers.run(App::Accounts, |connection| connection.write(&feed_id)).await?;
+        let set_up = |tx: &mut dyn Tx| {
+            tx.execute(&commits::REMOVE_OLD, &[])?;
+            feed_id(tx)
+        };
+        let kept = writers.run(App::Accounts, move |connection| connection.write(&set_up)).await?;
         Ok(Self(Arc::new(Pools { writers, readers, scanners, options, feed: kept })))
     }
 

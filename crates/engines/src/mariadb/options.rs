@@ -143,19 +143,20 @@ impl Servers {
              sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO', \
              tx_isolation = '{}', tx_read_only = {}, autocommit = 1, \
              innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, max_statement_time = {}, \
-             idle_transaction_timeout = {IDLE_TRANSACTION_SECONDS}",
+             idle_transaction_timeout = {idle}",
             // A transaction that only reads needs one snapshot.
             if of_use == Use::Read { "REPEATABLE-READ" } else { "READ-COMMITTED" },
             u8::from(of_use == Use::Read),
             self.options.lock_wait.as_secs().max(1),
             statement_wait.as_secs().max(1),
             statement_wait.as_secs_f64(),
+            idle = IDLE_TRANSACTION.as_secs(),
         )
     }
 }
 
-/// Seconds after which the server rolls back a transaction whose client is idle.
-const IDLE_TRANSACTION_SECONDS: u32 = 5;
+/// Time after which the server rolls back a transaction whose client is idle.
+pub(super) const IDLE_TRANSACTION: Duration = Duration::from_secs(5);
 
 /// Parses `host:port`; an IPv6 host is in brackets.
 fn parse(node: &str) -> Result<(String, u16)> {

@@ -2,7 +2,10 @@
 
 use lodge_domain::Error;
 use lodge_sql::{Columns, Failure, Row, Statement, Tx, Value};
-use mysql::{Params, prelude::Queryable as _};
+use mysql::{
+    Params,
+    prelude::{FromRow, Queryable as _},
+};
 
 use super::failure::{failure, is_duplicate, is_lost};
 
@@ -29,6 +32,20 @@ impl MysqlTx {
     /// Runs a statement without parameters and without a result.
     pub(super) fn run(&mut self, sql: &str) -> Result<(), Failure> {
         self.connection.query_drop(sql).map_err(|error| noted(&mut self.lost, error))
+    }
+
+    /// Runs a statement without a result.
+    pub(super) fn exec(&mut self, sql: &str, values: impl Into<Params>) -> Result<(), Failure> {
+        self.connection.exec_drop(sql, values).map_err(|error| noted(&mut self.lost, error))
+    }
+
+    /// Returns the first row of a query.
+    pub(super) fn first<T: FromRow>(
+        &mut self,
+        sql: &str,
+        values: impl Into<Params>,
+    ) -> Result<Option<T>, Failure> {
+        self.connection.exec_first(sql, values).map_err(|error| noted(&mut self.lost, error))
     }
 }
 
@@ -77,8 +94,7 @@ impl Tx for MysqlTx {
     }
 
     fn guard(&mut self, rule: &'static str, id: i64) -> Result<(), Failure> {
-        let locked = self.connection.exec_drop(GUARD, (rule, id));
-        locked.map_err(|error| noted(&mut self.lost, error))
+        self.exec(GUARD, (rule, id))
     }
 }
 
