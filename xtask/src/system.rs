@@ -34,6 +34,7 @@ pub(crate) const FOR_CLUSTERS: &[Tool] = &[
     Tool { programs: &["/usr/sbin/mariadbd"], package: "mariadb-server" },
     Tool { programs: &["/usr/sbin/haproxy"], package: "haproxy" },
     Tool { programs: &["/usr/sbin/iptables"], package: "iptables" },
+    Tool { programs: &["/usr/sbin/ip"], package: "iproute2" },
 ];
 
 /// For `cargo xtask bench`.

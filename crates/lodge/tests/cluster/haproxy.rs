@@ -9,11 +9,54 @@ use serde_json::json;
 
 use crate::{
     client::{HttpConnection, Request},
+    namespace::Namespace,
     server::{Lodge, Process, Server, eventually_true},
 };
 
-/// The host of the balancer, which nothing else on this machine uses.
-const HOST: [u8; 4] = [127, 0, 0, 9];
+/// Where the balancer runs.
+enum Host {
+    /// This machine, on an address of its own.
+    Local,
+    /// Another one.
+    Remote(Namespace),
+}
+
+impl Host {
+    /// The address of the balancer.
+    fn balancer(&self) -> String {
+        match self {
+            Self::Local => "127.0.0.9".to_owned(),
+            Self::Remote(namespace) => namespace.host(),
+        }
+    }
+
+    /// An address of this machine that the balancer reaches.
+    fn here(&self, last: u8) -> String {
+        match self {
+            Self::Local => format!("127.0.0.{last}"),
+            Self::Remote(namespace) => namespace.address(last),
+        }
+    }
+
+    fn haproxy(&self) -> Command {
+        let program = "/usr/sbin/haproxy";
+        match self {
+            Self::Local => Command::new(program),
+            Self::Remote(namespace) => namespace.command(program),
+        }
+    }
+
+    /// A free port of the balancer's address; in a namespace all are.
+    fn free_port(&self) -> u16 {
+        match self {
+            Self::Local => {
+                let free = TcpListener::bind((self.balancer(), 0)).unwrap();
+                free.local_addr().unwrap().port()
+            }
+            Self::Remote(_) => 8080,
+        }
+    }
+}
 
 /// A server with HAProxy in front.
 struct Balanced {
@@ -21,27 +64,27 @@ struct Balanced {
     /// The address of the balancer.
     address: SocketAddr,
     _haproxy: Process,
+    host: Host,
 }
 
 impl Balanced {
     /// Starts both. HAProxy gets these options for connections in general, and for those to the server.
-    fn start(lodge: Lodge, options: &str, to_server: &str) -> Self {
-        let lodge =
-            lodge.with("LODGE_HTTP_TRUSTED_PROXIES", "127.0.0.9").with("LODGE_APPS", "links");
-        let server = lodge.start();
-        let free = TcpListener::bind(SocketAddr::from((HOST, 0))).unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+    fn start(host: Host, lodge: Lodge, options: &str, to_server: &str) -> Self {
+        let balancer = host.balancer();
+        let lodge = lodge
+            .with("LODGE_HTTP_TRUSTED_PROXIES", &balancer)
+            .with("LODGE_APPS", "links,accounts");
+        let server = lodge.start_at(SocketAddr::new(host.here(1).parse().unwrap(), 0));
+        let address = SocketAddr::new(balancer.parse().unwrap(), host.free_port());
         let config = format!(
             "defaults\n  timeout connect 5s\n  timeout client 30s\n  timeout server 30s\n  timeout check 30s\n{options}\
-             listen public\n  bind {address}\n  server lodge {} source 127.0.0.9 {to_server}\n",
+             listen public\n  bind {address}\n  server lodge {} source {balancer} {to_server}\n",
             server.address
         );
         let config = lodge.write("haproxy.cfg", config);
-        let haproxy = Command::new("/usr/sbin/haproxy").arg("-db").arg("-f").arg(config).spawn();
-        let haproxy = Process(haproxy.unwrap());
+        let haproxy = Process(host.haproxy().arg("-db").arg("-f").arg(config).spawn().unwrap());
         eventually_true("HAProxy listens", || TcpStream::connect(address).is_ok());
-        Self { server, address, _haproxy: haproxy }
+        Self { server, address, _haproxy: haproxy, host }
     }
 
     fn ask(&self, method: &str, path: &str) -> Request {
@@ -52,18 +95,25 @@ impl Balanced {
     fn limits_rates_per_client(&self) {
         let create = self.ask("POST", "/api/links").json(json!({ "target": "example.org" }));
         let forged = |header: &str, value: &str| create.clone().header(header, value);
+        let through = format!("198.51.100.2, {}", self.host.balancer());
         let requests = [
             create.clone(),
             forged("X-Forwarded-For", "198.51.100.1"),
-            forged("X-Forwarded-For", "198.51.100.2, 127.0.0.9"),
+            forged("X-Forwarded-For", &through),
             forged("Forwarded", "for=198.51.100.3"),
         ];
-        for client in ["127.0.0.2", "127.0.0.3"] {
-            let statuses = requests.each_ref().map(|request| request.send_from(client).status);
+        for client in [self.host.here(2), self.host.here(3)] {
+            let statuses = requests.each_ref().map(|request| request.send_from(&client).status);
             assert_eq!(statuses, [201, 201, 201, 429], "{client}");
         }
     }
 }
+
+/// The options of HAProxy, of its connections to the server, and of the server, for both ways.
+const WAYS: [(&str, &str, &str); 2] = [
+    ("  mode http\n  option forwardfor\n  http-reuse never\n", "", "false"),
+    ("  mode tcp\n", "send-proxy-v2", "true"),
+];
 
 fn lodge() -> Lodge {
     Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "3")
@@ -72,8 +122,12 @@ fn lodge() -> Lodge {
 #[test]
 fn limits_count_the_clients_that_the_balancer_names_in_x_forwarded_for() {
     let lodge = lodge().with("LODGE_HTTP_CONNECTIONS_PER_ADDRESS_MAX", "1");
-    let balanced =
-        Balanced::start(lodge, "  mode http\n  option forwardfor\n  http-reuse never\n", "");
+    let balanced = Balanced::start(
+        Host::Local,
+        lodge,
+        "  mode http\n  option forwardfor\n  http-reuse never\n",
+        "",
+    );
     balanced.limits_rates_per_client();
     // The balancer opens more connections than one client may.
     let unknown = balanced.ask("GET", "/unknown");
@@ -88,7 +142,7 @@ fn limits_count_the_clients_that_the_balancer_names_by_the_proxy_protocol() {
     let lodge = lodge()
         .with("LODGE_HTTP_PROXY_PROTOCOL", "true")
         .with("LODGE_HTTP_CONNECTIONS_PER_ADDRESS_MAX", "5");
-    let balanced = Balanced::start(lodge, "  mode tcp\n", "send-proxy-v2");
+    let balanced = Balanced::start(Host::Local, lodge, "  mode tcp\n", "send-proxy-v2");
     balanced.limits_rates_per_client();
     let unknown = balanced.ask("GET", "/unknown");
     let connect = |client: &str| HttpConnection::connect_from(client, balanced.address);
@@ -106,7 +160,7 @@ fn health_checks_of_the_balancer_succeed_with_the_proxy_protocol() {
     let lodge = lodge().with("LODGE_HTTP_PROXY_PROTOCOL", "true");
     let options = "  mode http\n  option httpchk GET /unknown\n  http-check expect status 404\n";
     let check = "send-proxy-v2 check inter 50ms fall 1 rise 1";
-    let balanced = Balanced::start(lodge, options, check);
+    let balanced = Balanced::start(Host::Local, lodge, options, check);
     let checks = || {
         let series = "lodge_http_requests_total{method=\"GET\",route=\"/{short}\",status=\"404\"}";
         balanced.server.metric(series)
@@ -114,4 +168,13 @@ fn health_checks_of_the_balancer_succeed_with_the_proxy_protocol() {
     eventually_true("the server is checked", || checks() > 4.5);
     assert!(balanced.server.metric("lodge_http_proxy_headers_failed_total ") < 0.5);
     assert_eq!(balanced.ask("GET", "/unknown").send_from("127.0.0.2").status, 404);
+}
+
+#[test]
+fn limits_count_the_clients_of_a_balancer_on_another_host() {
+    for (number, (options, to_server, proxy_protocol)) in (0..).zip(WAYS) {
+        let lodge = lodge().with("LODGE_HTTP_PROXY_PROTOCOL", proxy_protocol);
+        let host = Host::Remote(Namespace::create(number));
+        Balanced::start(host, lodge, options, to_server).limits_rates_per_client();
+    }
 }

@@ -9,6 +9,7 @@ mod coherence;
 mod haproxy;
 mod keyspace;
 mod moving;
+mod namespace;
 mod secrecy;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "the tests on one machine use the rest")]
