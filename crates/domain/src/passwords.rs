@@ -1,6 +1,6 @@
 //! Password rules, password hashes, and the port that hashes them.
 
-use std::ops::RangeInclusive;
+use std::{net::IpAddr, ops::RangeInclusive};
 
 use base64::{
     Engine as _, alphabet,
@@ -11,7 +11,7 @@ use base64::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, accounts::AccountId, caller::Owner};
 
 /// The cost of a new hash: 19 MiB, two passes, one lane (OWASP's first choice of argon2id).
 pub const MEMORY_KIB: u32 = 19 * 1024;
@@ -146,9 +146,21 @@ fn is_bcrypt(text: &str) -> bool {
 #[async_trait::async_trait]
 pub trait PasswordHasher: Send + Sync {
     /// Hashes `password` with a new salt.
-    async fn hash(&self, password: Password) -> Result<PasswordHash>;
+    async fn hash(&self, of: PasswordOf, password: Password) -> Result<PasswordHash>;
     /// Whether `password` matches `hash`.
-    async fn verify(&self, password: Password, hash: PasswordHash) -> Result<bool>;
+    async fn verify(&self, of: PasswordOf, password: Password, hash: PasswordHash) -> Result<bool>;
+}
+
+/// Whose password is hashed. Passwords of accounts and those of links wait in queues of their own, and each queue is
+/// fair between these values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PasswordOf {
+    /// Of an account, sent by a client at this address; `None` where other limits apply.
+    Client(Option<IpAddr>),
+    /// Of an account that is signed in.
+    Account(AccountId),
+    /// Of a link of this owner; `None` for links without one, and for visitors.
+    Link(Option<Owner>),
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod accounts;
 mod breached;
 mod epochs;
 mod failures;
+mod fair_queue;
 mod feed_trust;
 mod finish;
 mod gates;

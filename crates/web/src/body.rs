@@ -10,16 +10,26 @@ use axum::{
 use bytes::BytesMut;
 use http::StatusCode;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use lodge_domain::Error;
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::timeout,
-};
+use hyper::body::Frame;
+use lodge_domain::links::Caller;
+use tokio::time::timeout;
 
-use crate::{context::SiteContext, edge::per_key::PerKeyPermit, error::Problem};
+use crate::{
+    body_budget::{BodyBudget, BodyMemory, BodySender},
+    context::SiteContext,
+    edge::per_key::PerKeyPermit,
+    error::Problem,
+    request::{self, RequestContext},
+};
 
 /// The longest body that any route accepts, in bytes.
 pub(crate) const LONGEST_BODY_BYTES: usize = 2 << 20;
+
+/// A body that is announced to be longer gets the share of a verified caller, if it has one: bulk requests.
+const VERIFIED_FROM_BYTES: u64 = 128 * 1024;
+
+/// How long a body may stall while memory is scarce.
+const STALL: Duration = Duration::from_secs(1);
 
 /// An extractor that buffers the body: within the limit of the route, half of the request timeout, and the memory for
 /// bodies in transfer.
@@ -31,11 +41,20 @@ where
 {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
         let site = Arc::<SiteContext>::from_ref(state);
         let announced = request.body().size_hint().lower();
+        let client = request::client(request.extensions())?;
+        let mut sender = BodySender::unknown(client);
+        if announced > VERIFIED_FROM_BYTES {
+            let asked: RequestContext = request.extract_parts_with_state(state).await?;
+            if let Caller::Owner(_) = asked.caller(&site).await? {
+                sender = BodySender::known(client);
+            }
+        }
+        let memory = site.body_budget.begin(sender)?;
         let time = site.request_timeout / 2;
-        let read = Self::read(announced, request.into_limited_body(), &site.body_budget, time);
+        let read = Self::read(announced, request.into_limited_body(), memory, time);
         read.await.map(|held| Self(held.bytes))
     }
 }
@@ -44,7 +63,7 @@ where
 pub(crate) struct BufferedBody<'a> {
     /// The body.
     pub(crate) bytes: Bytes,
-    _room: SemaphorePermit<'a>,
+    _memory: BodyMemory<'a>,
     _place: Option<PerKeyPermit<IpAddr>>,
 }
 
@@ -56,52 +75,60 @@ impl BufferedBody<'_> {
 }
 
 impl FullBody {
-    /// Buffers a body of at most `bytes_max` within the budget `room`, in KiB. For handlers that have limits of their
-    /// own or check the head first.
+    /// Buffers a body of at most `bytes_max` within `memory`. For handlers that have limits of their own or check the
+    /// head first.
     pub(crate) async fn up_to<'a>(
         bytes_max: usize,
         site: &SiteContext,
         body: Body,
-        room: &'a Semaphore,
+        memory: BodyMemory<'a>,
     ) -> Result<BufferedBody<'a>, Problem> {
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, bytes_max));
-        Self::read(announced, limited, room, site.request_timeout / 2).await
+        Self::read(announced, limited, memory, site.request_timeout / 2).await
     }
 
-    /// Buffers a body within its own length limit, the budget `room`, in KiB, and `time`.
+    /// Buffers a body within its own length limit, `memory` and `time`.
     pub(crate) async fn read(
         announced: u64,
         limited: Body,
-        room: &Semaphore,
+        memory: BodyMemory<'_>,
         time: Duration,
     ) -> Result<BufferedBody<'_>, Problem> {
         if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
             return Err(too_large());
         }
-        let read = read_within(limited, room);
-        timeout(time, read).await.unwrap_or_else(|_| {
-            Err(Problem::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "the body was not received within the time limit",
-            ))
-        })
+        timeout(time, read_within(limited, memory)).await.unwrap_or_else(|_| Err(late()))
     }
 }
 
-/// Buffers a body and takes budget only for the bytes received, so that a stalled body occupies little.
-async fn read_within(mut body: Body, room: &Semaphore) -> Result<BufferedBody<'_>, Problem> {
-    let take = |kib: usize| {
-        room.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX))
-            .map_err(|_| Error::unavailable("the budget for request bodies in transfer is used up"))
-    };
-    let (mut whole, mut taken) = (BytesMut::new(), take(0)?);
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(unreadable)?.into_data() else { continue };
+/// Buffers a body and takes memory only for the bytes received, so that a stalled body occupies little.
+async fn read_within(
+    mut body: Body,
+    mut memory: BodyMemory<'_>,
+) -> Result<BufferedBody<'_>, Problem> {
+    let mut whole = BytesMut::new();
+    while let Some(frame) = next_frame(&mut body, memory.budget()).await? {
+        let Ok(data) = frame.into_data() else { continue };
         whole.extend_from_slice(&data);
-        taken.merge(take(whole.len().div_ceil(1024).saturating_sub(taken.num_permits()))?);
+        memory.grow_to(whole.len())?;
     }
-    Ok(BufferedBody { bytes: whole.freeze(), _room: taken, _place: None })
+    Ok(BufferedBody { bytes: whole.freeze(), _memory: memory, _place: None })
+}
+
+/// Waits for the next frame; while memory is scarce, not for long.
+async fn next_frame(body: &mut Body, budget: &BodyBudget) -> Result<Option<Frame<Bytes>>, Problem> {
+    loop {
+        match timeout(STALL, body.frame()).await {
+            Ok(frame) => return frame.transpose().map_err(unreadable),
+            Err(_) if budget.is_scarce() => return Err(late()),
+            Err(_) => {}
+        }
+    }
+}
+
+fn late() -> Problem {
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "the body was not received within the time limit")
 }
 
 fn unreadable(error: axum::Error) -> Problem {

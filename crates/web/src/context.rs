@@ -14,11 +14,11 @@ use lodge_domain::{
     keys::Keys,
     secret::{InstallationSecret, SecretText},
 };
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     admin::sections::Section,
+    body_budget::BodyBudget,
     edge::{limits::AddressLimit, proxies::TrustedProxies},
     pages::Navigation,
 };
@@ -52,8 +52,8 @@ pub(crate) struct SiteContext {
     pub(crate) has_admin: AtomicBool,
     /// Limits the passwords and keys that one address may try; `None` is no limit.
     pub(crate) credential_limit: Option<AddressLimit>,
-    /// The memory budget for request bodies in transfer, in KiB.
-    pub(crate) body_budget: Semaphore,
+    /// The memory for request bodies in transfer.
+    pub(crate) body_budget: BodyBudget,
     /// Cancelled at shutdown, to end all streams.
     pub(crate) shutdown: CancellationToken,
 }

@@ -6,6 +6,7 @@ mod admin;
 mod api_docs;
 mod board;
 mod body;
+mod body_budget;
 mod brand;
 mod conditional;
 mod context;

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Query, Request};
-use http::{HeaderMap, Method, Uri, Version, header, request::Parts, uri::Authority};
+use http::{Extensions, HeaderMap, Method, Uri, Version, header, request::Parts, uri::Authority};
 use jiff::Timestamp;
 use lodge_domain::{
     Error, IdempotencyKey,
@@ -184,8 +184,8 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Returns the client that rate limits count for.
-pub(crate) fn client(parts: &Parts) -> Result<Client, Error> {
-    let client = parts.extensions.get::<Client>();
+pub(crate) fn client(extensions: &Extensions) -> Result<Client, Error> {
+    let client = extensions.get::<Client>();
     client.copied().ok_or_else(|| Error::internal("a request without a client"))
 }
 
@@ -284,7 +284,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        limits::take(Arc::from_ref(state).credential_limit.as_ref(), client(parts)?)?;
+        limits::take(Arc::from_ref(state).credential_limit.as_ref(), client(&parts.extensions)?)?;
         Ok(Self)
     }
 }

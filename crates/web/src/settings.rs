@@ -17,6 +17,10 @@ pub struct SiteSettings {
     pub request_timeout: Duration,
     /// Links that one address may create per minute; 0 is no limit.
     pub creations_per_minute: u32,
+    /// Links that one account or API key may create per minute; 0 is no limit.
+    pub owner_creations_per_minute: u32,
+    /// Links that one account or API key may create per day; 0 is no limit.
+    pub owner_creations_per_day: u32,
     /// Accounts that one address may create per minute; 0 is no limit.
     pub sign_ups_per_minute: u32,
     /// Passwords and keys that one address may try per minute; 0 is no limit.

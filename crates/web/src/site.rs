@@ -13,7 +13,6 @@ use lodge_domain::{
     rides::Rides,
     secret::{InstallationSecret, SecretText},
 };
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa::openapi::OpenApi;
 
@@ -22,6 +21,7 @@ use crate::{
     admin::overview,
     api_docs::{self, ApiDocs},
     board::{self, BoardApp, HooksApp},
+    body_budget::BodyBudget,
     context::SiteContext,
     edge::limits::AddressLimit,
     links::{self, LinksApp},
@@ -107,7 +107,7 @@ impl Site {
             setup_code: self.setup_code,
             has_admin: AtomicBool::new(false),
             credential_limit: AddressLimit::per_minute(settings.attempts_per_minute),
-            body_budget: Semaphore::new(BODIES_KIB_MAX),
+            body_budget: BodyBudget::new(BODIES_KIB_MAX),
             shutdown: CancellationToken::new(),
         });
         let routes = apps.routes(&site, &settings, &uploads);

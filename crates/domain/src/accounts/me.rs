@@ -10,7 +10,12 @@ use super::{
     EndSessions, LinkedIdentity, NewPassword, Nickname, PictureId, Session, SessionId, SignedIn,
     failures::Counted, provider_login::CHANGED, service::NO_ACCOUNT,
 };
-use crate::{Error, Result, passwords::Password, patch, pictures::PICTURES_PER_CALL_MAX};
+use crate::{
+    Error, Result,
+    passwords::{Password, PasswordOf},
+    patch,
+    pictures::PICTURES_PER_CALL_MAX,
+};
 
 /// The maximum age of a session that counts as reauthentication for an account without a password.
 const FRESH: SignedDuration = SignedDuration::from_mins(10);
@@ -72,7 +77,7 @@ impl Accounts {
     ) -> Result<Account> {
         self.reauthenticate(me, current, from).await?;
         let change = AccountChange {
-            password: Some(self.hash_new("new", new).await?),
+            password: Some(self.hash_new(PasswordOf::Account(me.account.id), "new", new).await?),
             ending: Some(EndSessions::AllBut(me.session.id)),
             at_epoch: Some(me.account.epoch),
             by_session: Some(me.session.id),
@@ -100,7 +105,8 @@ impl Accounts {
         };
         let (name, now) = (account.username.as_str(), self.ports.clock.now());
         let counted = Counted::one(&*self.ports.failures, name, from, now).await?;
-        let is_right = self.verified(current, credential.password).await;
+        let is_right =
+            self.verified(PasswordOf::Account(me.account.id), current, credential.password).await;
         counted.settle(&is_right).await;
         if is_right? { Ok(()) } else { Err(NOT_IT) }
     }

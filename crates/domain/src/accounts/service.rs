@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Clock, Error, Random, Result,
-    passwords::{Password, PasswordHash, PasswordHasher},
+    passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
     random::time_ordered_id,
     secret::{self, InstallationSecret, SecretText},
 };
@@ -95,6 +95,7 @@ impl Accounts {
     /// goes through here: the list may be too large to have on every web process.
     pub(super) async fn hash_new(
         &self,
+        of: PasswordOf,
         field: &'static str,
         new: NewPassword,
     ) -> Result<PasswordHash> {
@@ -105,12 +106,12 @@ impl Accounts {
                 "occurs in published lists of stolen passwords; choose another one",
             ));
         }
-        self.ports.passwords.hash(password).await
+        self.ports.passwords.hash(of, password).await
     }
 
     /// Hashes a password that many accounts are to share.
     pub async fn hash(&self, password: Password) -> Result<PasswordHash> {
-        self.ports.passwords.hash(password).await
+        self.ports.passwords.hash(PasswordOf::Client(None), password).await
     }
 
     /// Adds accounts unchanged; returns for each whether its name was free.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    passwords::{Password, PasswordHash},
+    passwords::{Password, PasswordHash, PasswordOf},
 };
 
 /// A request to sign in.
@@ -45,7 +45,8 @@ impl Accounts {
         let (account, credential) = found.unzip();
         let hash = credential.and_then(|credential| credential.password);
         let is_to_renew = hash.as_ref().is_some_and(|hash| hash.needs_rehash(&password));
-        let is_right = self.verified(password.clone(), hash).await;
+        let of = PasswordOf::Client(from);
+        let is_right = self.verified(of, password.clone(), hash).await;
         counted.settle(&is_right).await;
         let Some(account) = account.filter(|_| matches!(is_right, Ok(true))) else {
             return Err(is_right.err().unwrap_or(WRONG));
@@ -55,16 +56,16 @@ impl Accounts {
         }
         if is_to_renew {
             // A failed rehash does not fail the sign-in: the next sign-in tries again.
-            drop(self.renew(&account, password).await);
+            drop(self.renew(&account, of, password).await);
         }
         // `None` means that the password was changed meanwhile, so this one is now wrong.
         self.begin(account, AccountEventKind::SignedIn, &agent).await?.ok_or(WRONG)
     }
 
     /// Replaces the hash by one with the current algorithm and parameters.
-    async fn renew(&self, account: &Account, password: Password) -> Result<()> {
+    async fn renew(&self, account: &Account, of: PasswordOf, password: Password) -> Result<()> {
         let change = AccountChange {
-            password: Some(self.ports.passwords.hash(password).await?),
+            password: Some(self.ports.passwords.hash(of, password).await?),
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
@@ -75,11 +76,12 @@ impl Accounts {
     /// Whether the password matches the hash; without a hash the same work is done.
     pub(super) async fn verified(
         &self,
+        of: PasswordOf,
         password: Password,
         hash: Option<PasswordHash>,
     ) -> Result<bool> {
         let is_there = hash.is_some();
         let hash = hash.unwrap_or_else(PasswordHash::dummy);
-        Ok(self.ports.passwords.verify(password, hash).await? && is_there)
+        Ok(self.ports.passwords.verify(of, password, hash).await? && is_there)
     }
 }

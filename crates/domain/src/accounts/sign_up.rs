@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, SignUpOutcome, Username};
-use crate::{Error, IdempotencyKey, Idempotent, Result};
+use crate::{Error, IdempotencyKey, Idempotent, Result, passwords::PasswordOf};
 
 /// A request to create an account.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl Accounts {
         idempotency: Option<IdempotencyKey>,
     ) -> Result<Idempotent<Option<Account>>> {
         let SignUp { username, password, nickname, email } = request;
-        let password = self.hash_new("password", password).await?;
+        let password = self.hash_new(PasswordOf::Client(None), "password", password).await?;
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
         let nickname = nickname.unwrap_or_else(|| account.nickname.clone());
         let account = NewAccount { nickname, email, ..account };

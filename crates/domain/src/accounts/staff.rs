@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    passwords::PasswordHash,
+    passwords::{PasswordHash, PasswordOf},
     secret::{self, SecretText},
 };
 
@@ -84,7 +84,7 @@ impl Accounts {
         password: NewPassword,
         role: Role,
     ) -> Result<Account> {
-        let password = self.hash_new("password", password).await?;
+        let password = self.hash_new(PasswordOf::Client(None), "password", password).await?;
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
         let account = NewAccount { role, ..account };
         let made = self.ports.store.add(account, None).await?.outcome;
@@ -201,7 +201,7 @@ impl Accounts {
         let account = account.filter(|_| is_right).ok_or(NO_CODE)?;
         let event = self.by_owner(account.id, AccountEventKind::PasswordReset);
         let change = AccountChange {
-            password: Some(self.hash_new("new", new).await?),
+            password: Some(self.hash_new(PasswordOf::Client(None), "new", new).await?),
             // Only this change clears the code: another holder of the password must not take it from the owner.
             reset: Some(None),
             ending: Some(EndSessions::All),

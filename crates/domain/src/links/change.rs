@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, IdempotencyKey, Idempotent, Result,
-    passwords::{Password, PasswordHash},
+    passwords::{Password, PasswordHash, PasswordOf},
 };
 
 /// The maximum attempts of a change while other requests change the same link.
@@ -86,7 +86,10 @@ impl Links {
             return Err(Error::invalid("new_manage_key", reason));
         }
         let new_hash = match &edit.password {
-            Some(Some(password)) => Some(Some(self.ports.passwords.hash(password.clone()).await?)),
+            Some(Some(password)) => {
+                let of = PasswordOf::Link(caller.owner());
+                Some(Some(self.ports.passwords.hash(of, password.clone()).await?))
+            }
             Some(None) => Some(None),
             None => None,
         };

@@ -9,7 +9,9 @@ use super::{
     RedirectCode, Refusal, Replaced, Short, StoredLinkOutcome, Tags, Target,
 };
 use crate::{
-    Error, IdempotencyKey, Idempotent, Result, passwords::Password, random::time_ordered_id,
+    Error, IdempotencyKey, Idempotent, Result,
+    passwords::{Password, PasswordOf},
+    random::time_ordered_id,
 };
 
 /// The spare shorts of a link without a chosen one: with 10⁹ links in use one try fails in 2,000.
@@ -221,7 +223,10 @@ impl Links {
         self.check_target(&new.target, here)?;
         self.check_expiry(new.expires_at)?;
         let password = match new.password {
-            Some(password) => Some(self.ports.passwords.hash(password).await?),
+            Some(password) => {
+                let of = PasswordOf::Link(caller.owner());
+                Some(self.ports.passwords.hash(of, password).await?)
+            }
             None => None,
         };
         let (short, spares) = match new.short {

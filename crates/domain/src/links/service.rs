@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Clock, Error, IdempotencyKey, Random, Result,
     names::names,
-    passwords::{Password, PasswordHasher},
+    passwords::{Password, PasswordHasher, PasswordOf},
 };
 
 /// What happens to a short that is put twice; a setting of the whole deployment.
@@ -167,7 +167,7 @@ impl Links {
     ) -> Result<Arc<Link>> {
         let link = self.live(short).await?;
         if let Some(hash) = &link.password
-            && !self.ports.passwords.verify(password, hash.clone()).await?
+            && !self.ports.passwords.verify(PasswordOf::Link(None), password, hash.clone()).await?
         {
             return Err(Error::forbidden("wrong password for this link"));
         }

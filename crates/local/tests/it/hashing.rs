@@ -8,9 +8,11 @@ use argon2::{
 };
 use lodge_domain::{
     Error,
-    passwords::{Password, PasswordHash, PasswordHasher},
+    passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
 };
 use lodge_local::Argon2Pool;
+
+const OF: PasswordOf = PasswordOf::Client(None);
 
 fn password(text: &str) -> Password {
     Password::parse("password", text.to_owned()).unwrap()
@@ -19,12 +21,12 @@ fn password(text: &str) -> Password {
 #[tokio::test]
 async fn only_the_right_password_matches_its_hash() {
     let pool = Argon2Pool::new(1, 10).unwrap();
-    let hash = pool.hash(password("snow")).await.unwrap();
+    let hash = pool.hash(OF, password("snow")).await.unwrap();
     assert!(hash.0.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{}", hash.0);
-    assert_ne!(pool.hash(password("snow")).await.unwrap(), hash);
-    assert!(pool.verify(password("snow"), hash.clone()).await.unwrap());
-    assert!(!pool.verify(password("Snow"), hash).await.unwrap());
-    let broken = pool.verify(password("snow"), PasswordHash("nonsense".to_owned())).await;
+    assert_ne!(pool.hash(OF, password("snow")).await.unwrap(), hash);
+    assert!(pool.verify(OF, password("snow"), hash.clone()).await.unwrap());
+    assert!(!pool.verify(OF, password("Snow"), hash).await.unwrap());
+    let broken = pool.verify(OF, password("snow"), PasswordHash("nonsense".to_owned())).await;
     assert!(matches!(broken, Err(Error::Internal(_))));
 }
 
@@ -34,7 +36,7 @@ async fn a_full_pool_refuses_at_once_and_keeps_working() {
     let asked: Vec<_> = (0..40)
         .map(|_| {
             let pool = std::sync::Arc::clone(&pool);
-            tokio::spawn(async move { pool.hash(password("x")).await })
+            tokio::spawn(async move { pool.hash(OF, password("x")).await })
         })
         .collect();
     let (mut done, mut refused) = (0, 0);
@@ -49,7 +51,7 @@ async fn a_full_pool_refuses_at_once_and_keeps_working() {
         }
     }
     assert!(done >= 2 && refused > 0, "{done} done, {refused} refused");
-    assert!(pool.hash(password("x")).await.is_ok());
+    assert!(pool.hash(OF, password("x")).await.is_ok());
 }
 
 #[tokio::test]
@@ -58,16 +60,16 @@ async fn a_cancelled_job_is_not_run() {
     let mut one = Duration::MAX;
     for _ in 0..3 {
         let begun = std::time::Instant::now();
-        pool.hash(password("x")).await.unwrap();
+        pool.hash(OF, password("x")).await.unwrap();
         one = one.min(begun.elapsed());
     }
     for _ in 0..500 {
         // Polled once, so that it waits in the queue, and dropped.
-        let mut asked = std::pin::pin!(pool.hash(password("x")));
+        let mut asked = std::pin::pin!(pool.hash(OF, password("x")));
         assert!(futures_util::poll!(&mut asked).is_pending());
     }
     let last = std::time::Instant::now();
-    pool.hash(password("x")).await.unwrap();
+    pool.hash(OF, password("x")).await.unwrap();
     assert!(last.elapsed() < one * 100, "{:?} after {one:?} for one", last.elapsed());
 }
 
@@ -76,15 +78,15 @@ async fn a_cancelled_job_is_not_run() {
 async fn another_implementation_agrees_on_every_hash() {
     let pool = Argon2Pool::new(1, 1).unwrap();
     for text in ["snow", "Schnee \u{2744} auf der Piste", &"x".repeat(128)] {
-        let ours = pool.hash(password(text)).await.unwrap();
+        let ours = pool.hash(OF, password(text)).await.unwrap();
         let read = PhcHash::new(&ours.0).unwrap();
         assert_eq!(Argon2::default().verify_password(text.as_bytes(), &read), Ok(()), "{text}");
         for (memory_kib, passes, lanes) in [(19_456, 2, 1), (8, 1, 1), (64, 3, 4)] {
             let params = Params::new(memory_kib, passes, lanes, None).unwrap();
             let theirs = Argon2::from(params).hash_password(text.as_bytes()).unwrap().to_string();
             let theirs = PasswordHash::parse("password_hash", &theirs).unwrap();
-            assert!(pool.verify(password(text), theirs.clone()).await.unwrap(), "{text}");
-            assert!(!pool.verify(password("Snow"), theirs).await.unwrap(), "{text}");
+            assert!(pool.verify(OF, password(text), theirs.clone()).await.unwrap(), "{text}");
+            assert!(!pool.verify(OF, password("Snow"), theirs).await.unwrap(), "{text}");
         }
     }
 }
@@ -105,7 +107,7 @@ async fn every_hash_that_an_import_accepts_can_be_verified() {
     }
     for text in taken {
         let hash = PasswordHash::parse("password_hash", &text);
-        let verified = pool.verify(password("snow"), hash.unwrap()).await;
+        let verified = pool.verify(OF, password("snow"), hash.unwrap()).await;
         assert!(matches!(verified, Ok(false)), "{text}: {verified:?}");
     }
 }

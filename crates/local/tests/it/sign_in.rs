@@ -17,7 +17,7 @@ use lodge_domain::{
         NewPassword, SignIn, SignedIn, Username,
     },
     clock::ManualClock,
-    passwords::{Password, PasswordHash, PasswordHasher},
+    passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
 };
 use lodge_sqlite::Sqlite;
 use parking_lot::Mutex;
@@ -42,12 +42,12 @@ enum Work {
 
 #[async_trait]
 impl PasswordHasher for Counting {
-    async fn hash(&self, _: Password) -> Result<PasswordHash> {
+    async fn hash(&self, _: PasswordOf, _: Password) -> Result<PasswordHash> {
         self.0.lock().push(Work::Hash);
         Ok(PasswordHash(RIGHT.to_owned()))
     }
 
-    async fn verify(&self, password: Password, hash: PasswordHash) -> Result<bool> {
+    async fn verify(&self, _: PasswordOf, password: Password, hash: PasswordHash) -> Result<bool> {
         let cost: Vec<&str> = hash.0.split('$').take(4).collect();
         self.0.lock().push(Work::Verify { cost: cost.join("$") });
         Ok(hash.0 == RIGHT && password.as_bytes() == PASSWORD.as_bytes())
@@ -59,13 +59,13 @@ struct Lenient(AtomicUsize);
 
 #[async_trait]
 impl PasswordHasher for Lenient {
-    async fn hash(&self, _: Password) -> Result<PasswordHash> {
+    async fn hash(&self, _: PasswordOf, _: Password) -> Result<PasswordHash> {
         let taken =
             self.0.try_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1));
         taken.map(|_| PasswordHash(RIGHT.to_owned())).map_err(|_| Error::unavailable("full"))
     }
 
-    async fn verify(&self, _: Password, _: PasswordHash) -> Result<bool> {
+    async fn verify(&self, _: PasswordOf, _: Password, _: PasswordHash) -> Result<bool> {
         Ok(true)
     }
 }

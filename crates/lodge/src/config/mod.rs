@@ -146,12 +146,10 @@ pub(crate) struct OpsConfig {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the fields are settings, whose names end in the unit"
-)]
 pub(crate) struct LimitsConfig {
     pub(crate) creations_per_minute: u32,
+    pub(crate) owner_creations_per_minute: u32,
+    pub(crate) owner_creations_per_day: u32,
     pub(crate) sign_ups_per_minute: u32,
     pub(crate) attempts_per_minute: u32,
     pub(crate) pictures_per_minute: u32,

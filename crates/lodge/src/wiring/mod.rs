@@ -242,6 +242,8 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
         public_url: Some(config.public_url.clone()).filter(|url| !url.is_empty()),
         request_timeout: Duration::from_secs(config.http.request_timeout_s),
         creations_per_minute: config.limits.creations_per_minute,
+        owner_creations_per_minute: config.limits.owner_creations_per_minute,
+        owner_creations_per_day: config.limits.owner_creations_per_day,
         sign_ups_per_minute: config.limits.sign_ups_per_minute,
         attempts_per_minute: config.limits.attempts_per_minute,
         access_log: config.log.requests,

@@ -52,6 +52,26 @@ fn loopback_and_api_keys_are_not_limited() {
 }
 
 #[test]
+fn links_of_one_owner_are_limited_per_minute_and_per_day() {
+    for setting in
+        ["LODGE_LIMITS_OWNER_CREATIONS_PER_MINUTE", "LODGE_LIMITS_OWNER_CREATIONS_PER_DAY"]
+    {
+        let (lodge, server) = Lodge::new().with(setting, "5").started();
+        let [key, other] = ["me", "other"].map(|name| lodge.key(name));
+        let put = |number: usize| put(&server, number).from(&format!("198.51.100.{number}"));
+        for number in 0..5 {
+            put(number).bearer(&key).expect(201);
+        }
+        let refused = put(5).bearer(&key).send();
+        assert!(refused.expect_retry_after(429) >= 1, "{setting}: {refused:?}");
+        put(6).bearer(&other).expect(201);
+        let links = json!({ "links": vec![json!({ "target": "example.org" }); 6] });
+        let bulk = server.post("/api/bulk/links").from("198.51.100.1").bearer(&other).json(&links);
+        assert!(bulk.expect(400).text().contains("must be at most 5 per request"));
+    }
+}
+
+#[test]
 fn an_ipv6_subscriber_is_one_client() {
     let server = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "3").start();
     let from = |address: &str, number: usize| put(&server, number).from(address).send();

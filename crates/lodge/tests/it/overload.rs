@@ -3,13 +3,14 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
 
 use serde_json::json;
 
-use crate::{HttpConnection, Lodge, board, eventually_true};
+use crate::{HttpConnection, Lodge, accounts::PASSWORD, board, eventually_true};
 
 /// The largest growth of memory under any load, in bytes.
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
@@ -102,6 +103,73 @@ fn stalled_bodies_do_not_block_other_requests() {
         server.create(&json!({ "target": "example.org", "short": format!("s{number}") }));
     }
     drop(stalled);
+}
+
+/// Long bodies that stop before their end, from one address.
+#[test]
+fn stalled_bodies_of_three_addresses_leave_memory_to_others() {
+    const LONG: usize = 2 << 20;
+    // Otherwise these addresses count as this machine.
+    let server = Lodge::new().with("LODGE_HTTP_TRUSTED_PROXIES", "127.0.0.9").start();
+    let bulk = server.post("/api/bulk/links");
+    let head = format!(
+        "POST /api/bulk/links HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {LONG}\r\n\r\n"
+    );
+    let part = [head.into_bytes(), vec![b' '; LONG - 1024]].concat();
+    let stalled: Vec<HttpConnection> = (0..24)
+        .map(|number| {
+            let from = format!("127.0.0.{}", 2 + number % 3);
+            let mut connection = HttpConnection::connect_from(&from, server.address);
+            // The server closes one whose address holds its share.
+            let _ = connection.write(&part);
+            connection
+        })
+        .collect();
+    let padded =
+        format!("{{\"links\": [{{\"target\": \"example.org\"}}]{}}}", " ".repeat(LONG / 2));
+    for _ in 0..10 {
+        let made = bulk.clone().header("Content-Type", "application/json").body(padded.as_str());
+        assert_eq!(made.send_from("127.0.0.5").expect(200).json()["created"], 1);
+    }
+    drop(stalled);
+}
+
+#[test]
+fn links_with_passwords_of_one_owner_do_not_refuse_sign_ins() {
+    let lodge =
+        Lodge::new().with("LODGE_PASSWORDS_QUEUE_MAX", "4").with("LODGE_PASSWORDS_THREADS", "1");
+    let (lodge, server) = lodge.started();
+    server.make_account("ann");
+    let key = lodge.key("flood");
+    let link = json!({ "target": "example.org", "password": "a lantern in the fog" });
+    let flood =
+        server.post("/api/bulk/links").bearer(&key).json(json!({ "links": vec![link; 20] }));
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _over = Over(&is_over);
+        // One is hashed, and four fill the queue.
+        for _ in 0..5 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    let _ = flood.try_send();
+                }
+            });
+        }
+        eventually_true("links wait", || {
+            server.metric("lodge_passwords_wait_seconds_count ") > 20.0
+        });
+        let statuses = [(); 10].map(|()| server.sign_in("ann", PASSWORD).status);
+        assert_eq!(statuses, [200; 10]);
+    });
+}
+
+/// Ends the flood, also if the test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Sends a body until the server accepts no more. Returns the accepted bytes.

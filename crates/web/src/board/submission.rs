@@ -9,6 +9,7 @@ use lodge_domain::{
 use super::app::{BODY_BYTES_MAX, BoardApp, message_id_of_field};
 use crate::{
     body::{BufferedBody, FullBody},
+    body_budget::BodySender,
     error::Problem,
     multipart::{MultipartForm, is_form},
     request::RequestContext,
@@ -49,8 +50,8 @@ impl<'a> SubmittedBody<'a> {
     ) -> Result<Self, Problem> {
         let is_short = body.size_hint().upper().is_some_and(|most| most <= BODY_BYTES_MAX as u64);
         if !is_form(&asked.headers) || is_short {
-            let read =
-                FullBody::up_to(BODY_BYTES_MAX, &app.site, body, &app.site.body_budget).await?;
+            let memory = app.site.body_budget.begin(BodySender::known(asked.client))?;
+            let read = FullBody::up_to(BODY_BYTES_MAX, &app.site, body, memory).await?;
             if !is_form(&asked.headers) {
                 return Ok(Self::Text(read));
             }

@@ -33,14 +33,25 @@ pub(crate) struct KeyedRateLimit<K> {
 impl<K: Hash + Eq + Send + Sync + 'static> KeyedRateLimit<K> {
     /// A limit of `per_minute`; `None` for 0, which is no limit.
     pub(crate) fn per_minute(per_minute: u32) -> Option<Self> {
-        let quota = Quota::per_minute(NonZeroU32::new(per_minute)?);
+        Some(Self::new(Quota::per_minute(NonZeroU32::new(per_minute)?), Duration::from_mins(2)))
+    }
+
+    /// A limit of `per_day`; `None` for 0, which is no limit.
+    pub(crate) fn per_day(per_day: u32) -> Option<Self> {
+        const DAY: Duration = Duration::from_hours(24);
+        let burst = NonZeroU32::new(per_day)?;
+        Some(Self::new(Quota::with_period(DAY / per_day)?.allow_burst(burst), DAY))
+    }
+
+    /// A limit that forgets a key that was unused for `idle`, in which its whole share comes back.
+    fn new(quota: Quota, idle: Duration) -> Self {
         // LRU: a policy that rejects new entries would leave new keys unlimited.
         let table = Cache::builder()
             .eviction_policy(EvictionPolicy::lru())
             .max_capacity(REMEMBERED_MAX)
-            .time_to_idle(Duration::from_mins(2))
+            .time_to_idle(idle)
             .build();
-        Some(Self { quota, clock: DefaultClock::default(), table })
+        Self { quota, clock: DefaultClock::default(), table }
     }
 
     /// Takes one unit from the share of a key; [`Error::TooMany`] says when to retry.
@@ -49,7 +60,8 @@ impl<K: Hash + Eq + Send + Sync + 'static> KeyedRateLimit<K> {
         self.take_some(of, NonZeroU32::MIN, |_| Error::internal("a rate limit with a share of 0"))
     }
 
-    fn take_some(
+    /// Takes `count` units, all or none; `too_many` makes the error of a `count` above the whole share.
+    pub(crate) fn take_some(
         &self,
         of: K,
         count: NonZeroU32,
@@ -159,6 +171,16 @@ mod tests {
         assert_eq!(take(4).unwrap_err().to_string(), "body: 3 lines");
         take(3).unwrap();
         assert!(matches!(take(1), Err(Error::TooMany { .. })));
+    }
+
+    #[test]
+    fn a_share_of_a_day_is_a_burst_that_does_not_come_back_within_minutes() {
+        let limit = KeyedRateLimit::per_day(5).unwrap();
+        let results: Vec<bool> = (0..7).map(|_| limit.take_one(1).is_ok()).collect();
+        assert_eq!(results, [true, true, true, true, true, false, false]);
+        let Err(Error::TooMany { retry_after }) = limit.take_one(1) else { panic!("admitted") };
+        assert!(retry_after > Duration::from_hours(4), "{retry_after:?}");
+        limit.take_one(2).unwrap();
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The state of the handlers of short links.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use lodge_domain::{
     Error, IdempotencyKey, Result,
@@ -11,7 +11,7 @@ use crate::{
     context::{App, SiteContext},
     edge::{
         address::Client,
-        limits::{self, AddressLimit},
+        limits::{self, AddressLimit, KeyedRateLimit},
         per_key::PerKeyLimit,
     },
     settings::SiteSettings,
@@ -31,6 +31,8 @@ pub(crate) struct Parts {
     pub(crate) links: Arc<Links>,
     /// The limit of links that a client address may create per minute.
     creations: Option<AddressLimit>,
+    /// The limits of links that an account or an API key may create per minute and per day.
+    owner_creations: [Option<KeyedRateLimit<Owner>>; 2],
     /// The limit of searches: the store runs one at a time, and its queue stays open to other owners.
     searches: Arc<PerKeyLimit<Owner>>,
 }
@@ -39,8 +41,12 @@ impl LinksApp {
     /// Creates the app.
     pub(crate) fn new(site: Arc<SiteContext>, links: Arc<Links>, settings: &SiteSettings) -> Self {
         let creations = AddressLimit::per_minute(settings.creations_per_minute);
+        let owner_creations = [
+            KeyedRateLimit::per_minute(settings.owner_creations_per_minute),
+            KeyedRateLimit::per_day(settings.owner_creations_per_day),
+        ];
         let searches = PerKeyLimit::new(SEARCHES_PER_OWNER_MAX, SEARCH_RETRY);
-        Self::on(site, Parts { links, creations, searches })
+        Self::on(site, Parts { links, creations, owner_creations, searches })
     }
 
     /// Returns an owner's links, newest first; [`Error::TooMany`] past [`SEARCHES_PER_OWNER_MAX`] searches.
@@ -49,8 +55,8 @@ impl LinksApp {
         self.links.list(query).await
     }
 
-    /// Counts `count` creations against the client address's limit. An authenticated caller is exempt, since its key
-    /// can be revoked; so is a retry of a request whose outcome is stored.
+    /// Counts `count` creations against the limits of the owner or, without one, of the client address. Processes on this
+    /// machine are exempt. A retry of a request whose outcome is stored is counted, and never refused.
     pub(super) async fn admit_creations(
         &self,
         client: Client,
@@ -58,14 +64,33 @@ impl LinksApp {
         count: u32,
         idempotency: Option<&IdempotencyKey>,
     ) -> Result<()> {
-        match (&self.creations, caller) {
-            (None, _) | (_, Caller::Owner(_)) => Ok(()),
-            (Some(_), _) if self.links.knows(idempotency).await? => Ok(()),
-            (Some(limit), _) => limit.take_many(client, count, |most| {
+        let Some(count) = NonZeroU32::new(count).filter(|_| client != Client::Local) else {
+            return Ok(());
+        };
+        match self.take_creations(client, caller.owner(), count) {
+            Err(Error::TooMany { .. }) if self.links.knows(idempotency).await? => Ok(()),
+            taken => taken,
+        }
+    }
+
+    fn take_creations(
+        &self,
+        client: Client,
+        owner: Option<Owner>,
+        count: NonZeroU32,
+    ) -> Result<()> {
+        if let Some(owner) = owner {
+            let too_many =
+                |most| Error::invalid("links", format!("must be at most {most} per request"));
+            let mut limits = self.owner_creations.iter().flatten();
+            return limits.try_for_each(|limit| limit.take_some(owner, count, too_many));
+        }
+        self.creations.as_ref().map_or(Ok(()), |limit| {
+            limit.take_many(client, count.get(), |most| {
                 let reason = format!("must be at most {most} per request without an API key");
                 Error::invalid("links", reason)
-            }),
-        }
+            })
+        })
     }
 
     /// Counts an edit that sets a password against the client address's limit of passwords, since it costs a hash.

@@ -6,10 +6,10 @@ use axum::body::{Body, HttpBody as _};
 use http::StatusCode;
 use http_body_util::Limited;
 use lodge_domain::{Error, Result};
-use tokio::sync::Semaphore;
 
 use crate::{
     body::{BufferedBody, FullBody},
+    body_budget::{BodyBudget, BodySender},
     edge::{
         address::Client,
         limits::{self, AddressLimit},
@@ -34,8 +34,8 @@ pub(crate) struct Uploads {
     kib_max: usize,
     request_timeout: Duration,
     shares: Option<AddressLimit>,
-    /// The memory budget of uploads in progress, in KiB.
-    room: Semaphore,
+    /// The memory of uploads in progress.
+    budget: BodyBudget,
     /// Uploads in progress by client address.
     under_way: Arc<PerKeyLimit<IpAddr>>,
 }
@@ -53,7 +53,7 @@ impl Uploads {
             kib_max: settings.picture_kib_max,
             request_timeout: settings.request_timeout,
             shares: AddressLimit::per_minute(settings.pictures_per_minute),
-            room: Semaphore::new(LONGEST_PICTURES * settings.picture_kib_max),
+            budget: BodyBudget::new(LONGEST_PICTURES * settings.picture_kib_max),
             under_way: PerKeyLimit::new(EACH_MAX, RETRY),
         }
     }
@@ -81,7 +81,8 @@ impl Uploads {
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, self.bytes_max() + beside));
         let time = self.request_timeout / 2 + self.time_for(announced);
-        match FullBody::read(announced, limited, &self.room, time).await {
+        let memory = self.budget.begin(BodySender::limited_elsewhere())?;
+        match FullBody::read(announced, limited, memory, time).await {
             Ok(held) => Ok(held.keeping(place)),
             Err(problem) if problem.status == StatusCode::PAYLOAD_TOO_LARGE => Err(self.too_long()),
             Err(problem) => Err(problem),

@@ -10,10 +10,11 @@ use lodge_domain::{
         SkierId,
     },
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{live::Live, number};
 use crate::{
+    body_budget::{BodyBudget, BodySender},
     context::{App, SiteContext},
     edge::{
         address::Client,
@@ -43,9 +44,8 @@ pub(crate) type RidesApp = App<RidesParts>;
 /// The parts that all handlers share.
 pub(crate) struct RidesParts {
     pub(crate) rides: Arc<Rides>,
-    /// Memory budget of batches, in KiB. Requests never wait for it: a waiting request holds memory that others
-    /// wait for.
-    pub(super) batch_room: Arc<Semaphore>,
+    /// Memory of batches. Requests never wait for it: a waiting request holds memory that others wait for.
+    pub(super) batch_budget: BodyBudget,
     /// Streams of the newest day's counts.
     pub(super) live: Live,
     /// Limits concurrent exports.
@@ -66,7 +66,7 @@ impl RidesApp {
         let searches = StreamLimits { places: SEARCHES_MAX, per_address: SEARCHES_PER_ADDRESS };
         let parts = RidesParts {
             rides,
-            batch_room: Arc::new(Semaphore::new(BATCHES_KIB_MAX)),
+            batch_budget: BodyBudget::new(BATCHES_KIB_MAX),
             live: Live::until(site.shutdown.clone(), listeners),
             exports: Streams::new("export", exports, site.shutdown.clone()),
             searches: Streams::new("search", searches, site.shutdown.clone()),
@@ -98,8 +98,16 @@ impl RidesApp {
 
     /// Takes `kib` of the memory budget of batches, or fails at once.
     pub(super) fn reserve_batch_memory(&self, kib: u32) -> Result<OwnedSemaphorePermit> {
-        let room = Arc::clone(&self.batch_room).try_acquire_many_owned(kib);
+        let room = self.batch_budget.room().try_acquire_many_owned(kib);
         room.map_err(|_| Error::unavailable("too many batches in flight"))
+    }
+
+    /// Returns whose share of memory a body uses.
+    pub(super) fn body_sender(client: Client, sender: &Sender) -> BodySender {
+        match sender {
+            Sender::Anonymous => BodySender::unknown(client),
+            Sender::Gate(_) => BodySender::known(client),
+        }
     }
 
     /// Admits all events of a request or none. Without a gate key the limit of the address is taken first, so

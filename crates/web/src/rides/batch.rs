@@ -82,7 +82,8 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     let (parts, body) = request.into_parts();
     let whole = async {
         let head = Head::read(&app, &parts).await?;
-        Ok((head, FullBody::up_to(LONGEST_BODY_BYTES, &app.site, body, &app.batch_room).await?))
+        let memory = app.batch_budget.begin(RidesApp::body_sender(head.client, &head.sender))?;
+        Ok((head, FullBody::up_to(LONGEST_BODY_BYTES, &app.site, body, memory).await?))
     };
     // The number of lines is unknown: one refusal is counted.
     let (head, sent) = whole.await.inspect_err(|_: &Problem| app.rides.refuse(1))?;
@@ -135,7 +136,7 @@ struct Head {
 
 impl Head {
     async fn read(app: &RidesApp, parts: &Parts) -> Result<Self, Problem> {
-        let client = request::client(parts)?;
+        let client = request::client(&parts.extensions)?;
         let sender = app.sender(&parts.headers).await?;
         json::is_of_kind(&parts.headers, &KINDS)?;
         let packing = ContentEncoding::of(&parts.headers)?;

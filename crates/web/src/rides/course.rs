@@ -78,7 +78,7 @@ pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpR
 
 async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEvent), Problem> {
     let (parts, body) = request.into_parts();
-    let client = request::client(&parts)?;
+    let client = request::client(&parts.extensions)?;
     let sender = app.sender(&parts.headers).await?;
     let mountain = app.rides.catalog();
     let [resort, season, day, skier] = number::in_path(parts.uri.path());
@@ -89,7 +89,8 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
         Some(key) => Some(event_id(KEY_HEADER, key)?),
         None => None,
     };
-    let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_budget).await?;
+    let memory = app.site.body_budget.begin(RidesApp::body_sender(client, &sender))?;
+    let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, memory).await?;
     let said: Body = json::object(&held.bytes)?;
     let (time, lift) = (required("time", said.time)?.0, required("liftID", said.lift)?.0);
     let ride = mountain.ride(on, skier, time, lift)?;
@@ -189,12 +190,13 @@ pub(super) async fn add_season(State(app): State<RidesApp>, request: Request) ->
 
 async fn new_season(app: &RidesApp, request: Request) -> Result<(ResortId, Season), Problem> {
     let (parts, body) = request.into_parts();
-    let client = request::client(&parts)?;
+    let client = request::client(&parts.extensions)?;
     let sender = app.sender(&parts.headers).await?;
     let [resort] = number::in_path(parts.uri.path());
     let (resort, _) = app.rides.catalog().resort(resort)?;
     json::is_of_kind(&parts.headers, &["application/json"])?;
-    let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_budget).await?;
+    let memory = app.site.body_budget.begin(RidesApp::body_sender(client, &sender))?;
+    let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, memory).await?;
     let said: NewSeason = json::object(&held.bytes)?;
     let season = app.rides.catalog().season(required("year", said.year)?.0);
     let season = season.map_err(|error| with_field_name("year", error))?;
