@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn removing_an_address_differs_from_leaving_it_unchanged() {
         for email in [None, Some(None), Some(Some(Email::parse("ada@example.org").unwrap()))] {
-            let edit = ProfileChange { nickname: None, email: email.clone() };
+            let edit = ProfileChange { email: email.clone(), ..ProfileChange::default() };
             let call =
                 Call::Own { session: SessionDigest::of("x"), call: OwnAccountCall::Edit(edit) };
             let read: Call = serde_json::from_str(&serde_json::to_string(&call).unwrap()).unwrap();

@@ -148,7 +148,7 @@ calls! {
         /// Changes the nickname or the e-mail address.
         pub fn edit = Edit(edit: ProfileChange) -> Account { accounts.edit(me, edit).await? }
 
-        /// Changes the password and ends all other sessions.
+        /// Changes the password, and replaces all sessions by a new one.
         pub fn change_password = ChangePassword {
             /// The current password, if the account has one.
             current: Option<Password>,
@@ -157,7 +157,7 @@ calls! {
             /// The client's address, for rate limits.
             #[serde(default)]
             from: Option<IpAddr>,
-        } -> Account {
+        } -> FreshSession {
             accounts.change_password(me, current, new, from).await?
         }
 
@@ -218,8 +218,18 @@ calls! {
             accounts.begin_link(me, provider, redirect_uri, current, from).await?
         }
 
-        /// Unlinks the identity of an issuer, and ends all other sessions.
-        pub fn unlink = Unlink(issuer: String) -> () { accounts.unlink(me, issuer).await? }
+        /// Unlinks the identity of an issuer, and ends all other sessions; requires the password, if the account has
+        /// one.
+        pub fn unlink = UnlinkIssuer {
+            /// The issuer.
+            issuer: String,
+            /// The password, if the account has one.
+            current: Option<Password>,
+            /// The client's address, for rate limits.
+            from: Option<IpAddr>,
+        } -> () {
+            accounts.unlink(me, issuer, current, from).await?;
+        }
 
         /// Sets the picture, which is already stored, or removes it; also returns the previous one.
         pub fn set_picture = SetPicture(picture: Option<PictureId>) -> (Account, Option<PictureId>) {

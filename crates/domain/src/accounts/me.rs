@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Accounts, Actor, Email,
-    EndSessions, LinkedIdentity, NewPassword, Nickname, PictureId, Session, SessionId, SignedIn,
-    failures::Counted, provider_login::CHANGED, service::NO_ACCOUNT,
+    EndSessions, FreshSession, LinkedIdentity, NewPassword, Nickname, PictureId, Session,
+    SessionId, SignedIn, failures::Counted, provider_login::CHANGED, service::NO_ACCOUNT,
 };
 use crate::{
     Error, Result,
@@ -40,6 +40,12 @@ pub struct ProfileChange {
     /// The e-mail address; `Some(None)` removes it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "patch::present")]
     pub email: Option<Option<Email>>,
+    /// The current password, if the account has one; required to change the e-mail address.
+    #[serde(default)]
+    pub current: Option<Password>,
+    /// The client's address, for rate limits.
+    #[serde(default)]
+    pub from: Option<IpAddr>,
 }
 
 /// All data stored about an account.
@@ -57,33 +63,41 @@ pub struct Export {
 }
 
 impl Accounts {
-    /// Changes the nickname or the e-mail address.
+    /// Changes the nickname or the e-mail address. A new address requires reauthentication.
     pub async fn edit(&self, me: &SignedIn, edit: ProfileChange) -> Result<Account> {
-        let ProfileChange { nickname, email } = edit;
+        let ProfileChange { nickname, email, current, from } = edit;
+        let email = email.filter(|email| *email != me.account.email);
         if nickname.is_none() && email.is_none() {
             return self.account(me.account.id).await;
+        }
+        if email.is_some() {
+            self.reauthenticate(me, current, from).await?;
         }
         let change = AccountChange { nickname, email, ..AccountChange::default() };
         self.change_own(me, change, AccountEventKind::Edited).await?.ok_or(NO_ACCOUNT)
     }
 
-    /// Changes the password and ends all other sessions. Requires reauthentication.
+    /// Changes the password, ends all sessions, and begins a new one in place of the caller's. Requires
+    /// reauthentication.
     pub async fn change_password(
         &self,
         me: &SignedIn,
         current: Option<Password>,
         new: NewPassword,
         from: Option<IpAddr>,
-    ) -> Result<Account> {
+    ) -> Result<FreshSession> {
         self.reauthenticate(me, current, from).await?;
         let change = AccountChange {
             password: Some(self.hash_new(PasswordOf::Account(me.account.id), "new", new).await?),
-            ending: Some(EndSessions::AllBut(me.session.id)),
+            ending: Some(EndSessions::All),
             at_epoch: Some(me.account.epoch),
             by_session: Some(me.session.id),
             ..AccountChange::default()
         };
-        self.change_own(me, change, AccountEventKind::PasswordChanged).await?.ok_or(CHANGED)
+        let changed = self.change_own(me, change, AccountEventKind::PasswordChanged).await?;
+        let account = changed.ok_or(CHANGED)?;
+        let begun = self.begin(account, AccountEventKind::SignedIn, &me.session.agent).await?;
+        begun.ok_or(CHANGED)
     }
 
     /// Reauthenticates the caller: requires the current password, or for an account without one a session that has

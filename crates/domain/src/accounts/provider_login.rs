@@ -201,8 +201,15 @@ impl Accounts {
     }
 
     /// Unlinks the identity of an issuer and ends all other sessions, which may have been begun by it. The issuer's
-    /// provider may be unconfigured by now.
-    pub async fn unlink(&self, me: &SignedIn, issuer: String) -> Result<()> {
+    /// provider may be unconfigured by now. Requires reauthentication.
+    pub async fn unlink(
+        &self,
+        me: &SignedIn,
+        issuer: String,
+        current: Option<Password>,
+        from: Option<IpAddr>,
+    ) -> Result<()> {
+        self.reauthenticate(me, current, from).await?;
         let set_up = self.ports.providers.list().iter();
         let unlink = Unlink {
             issuer,

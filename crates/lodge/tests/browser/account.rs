@@ -38,6 +38,8 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     assert_eq!(browser.text("h1").await, "ada");
 
     browser.fill_in(&[("nickname", "Ada Løvelace ✨"), ("email", "ada@example.org")]).await;
+    browser.press_and_wait("Save", "This is not your current password.").await;
+    browser.fill("profile-current", PASSWORD).await;
     browser.press_and_wait("Save", "Saved.").await;
     assert_eq!(browser.text("h1").await, "Ada Løvelace ✨");
 

@@ -68,6 +68,8 @@ async fn a_member_links_a_provider_to_their_account_and_unlinks_it(scripts: Scri
 
     scene.open("/account").await;
     browser.press("Unlink Open").await;
+    browser.fill("unlink-1", PASSWORD).await;
+    browser.one("[action='/account/unlink'] button").await.click().await.unwrap();
     browser.press("Link Open").await;
     scene.end().await;
 }

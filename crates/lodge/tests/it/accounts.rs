@@ -52,6 +52,12 @@ impl Server {
         self.sign_in(username, PASSWORD).expect(200).json()["token"].as_str().unwrap().to_owned()
     }
 
+    /// Sets a new password. Returns the token that replaces this one.
+    pub(crate) fn set_password(&self, token: &str, request: &Value) -> String {
+        let set = self.put("/api/me/password").bearer(token).json(request).expect(200);
+        set.json()["token"].as_str().unwrap().to_owned()
+    }
+
     /// Creates an account with [`PASSWORD`] and signs in. Returns the token.
     pub(crate) fn member(&self, username: &str) -> String {
         self.make_account(username);
@@ -102,7 +108,7 @@ fn an_account_works_from_sign_up_to_deletion() {
     assert_eq!((me.status, me.json()), (200, account.clone()));
     assert_eq!(me.header("cache-control"), Some("private, no-store"));
 
-    let edit = json!({ "nickname": "عمر", "email": null });
+    let edit = json!({ "nickname": "عمر", "email": null, "current": PASSWORD });
     let edited = server.patch("/api/me").bearer(&token).json(&edit).send().json();
     assert_eq!(seen(&edited), json!(["ada", "عمر", null, "member"]));
     let public = server.get("/api/users/Ada").json();
@@ -171,7 +177,7 @@ fn the_stored_outcome_of_a_sign_up_is_deleted_with_the_account() {
     let ask = || server.post("/api/accounts").idempotency_key("key-1").json(&account).send();
     assert_eq!(ask().status, 201);
     let token = server.token("ada");
-    let edit = json!({ "nickname": "Lady Ada", "email": null });
+    let edit = json!({ "nickname": "Lady Ada", "email": null, "current": PASSWORD });
     let edited = server.patch("/api/me").bearer(&token).json(&edit).send().json();
     let again = ask();
     assert_eq!((again.status, again.json()), (201, edited), "the account's current state");
@@ -229,7 +235,7 @@ fn signing_out_everywhere_ends_every_session_of_this_account() {
 }
 
 #[test]
-fn a_password_change_ends_the_other_sessions() {
+fn a_password_change_ends_all_sessions_and_begins_a_new_one() {
     let server = Lodge::new().start();
     server.make_account("ada");
     let (mine, other) = (server.token("ada"), server.token("ada"));
@@ -241,8 +247,13 @@ fn a_password_change_ends_the_other_sessions() {
     assert_eq!(change(&Value::Null, "another in the fog"), 400);
     assert_eq!(change(&json!(PASSWORD), "12345678"), 400);
     assert!(server.is_signed_in(&other));
-    assert_eq!(change(&json!(PASSWORD), "another in the fog"), 204);
-    assert!(server.is_signed_in(&mine) && !server.is_signed_in(&other));
+    let request = json!({ "current": PASSWORD, "new": "another in the fog" });
+    let fresh = server.set_password(&mine, &request);
+    assert_eq!(
+        [&fresh, &mine, &other].map(|token| server.is_signed_in(token)),
+        [true, false, false]
+    );
+    assert_eq!(sessions(&server, &fresh).len(), 1);
     assert_eq!(server.sign_in("ada", PASSWORD).status, 401);
     assert_eq!(server.sign_in("ada", "another in the fog").status, 200);
 }
@@ -260,7 +271,31 @@ fn a_session_alone_cannot_set_a_first_password() {
     let page = server.post("/account/password").browser().session(&token);
     page.form("new=another+in+the+fog").expect(403).says("Sign in again with your provider first.");
     server.lodge.age_sessions(-61);
-    assert_eq!(set().status, 204);
+    assert_eq!(set().status, 200);
+}
+
+#[test]
+fn a_session_alone_cannot_change_the_email_address() {
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
+    let edit = |request: &Value| server.patch("/api/me").bearer(&token).json(request).send();
+    let address = || edit(&json!({})).json()["email"].clone();
+    assert_eq!(edit(&json!({ "nickname": "Ada", "email": null })).status, 200, "it has none");
+    for (current, status) in [(Value::Null, 400), (json!("a guess"), 403)] {
+        let request = json!({ "email": "eve@example.org", "current": current });
+        assert_eq!(edit(&request).status, status, "{request}");
+    }
+    let form = "nickname=Ada&email=eve%40example.org&current=a+guess";
+    let page = server.post("/account").browser().session(&token).form(form);
+    page.expect(403).says("id=\"profile-current-error\"").says("value=\"eve@example.org\"");
+    assert_eq!(address(), Value::Null);
+    let right = json!({ "email": "ada@example.org", "current": PASSWORD });
+    assert_eq!(edit(&right).json()["email"], "ada@example.org");
+
+    server.lodge.take_passwords();
+    server.lodge.age_sessions(601);
+    edit(&json!({ "email": null })).expect(403).says("sign in again with your provider");
+    assert_eq!(edit(&json!({ "nickname": "Lady Ada" })).status, 200);
+    assert_eq!(address(), "ada@example.org");
 }
 
 #[test]
@@ -302,7 +337,7 @@ fn failed_reauthentication_is_limited_per_address() {
         assert_eq!(change("192.0.2.1", "a guess"), 403);
     }
     assert_eq!(change("192.0.2.1", PASSWORD), 429);
-    assert_eq!(change("192.0.2.2", PASSWORD), 204);
+    assert_eq!(change("192.0.2.2", PASSWORD), 200);
 }
 
 #[test]

@@ -107,16 +107,16 @@ fn unlinking_on_the_page_shows_errors_and_can_be_repeated() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     browser.sign_up_by(&server, "open", "ada");
-    let text = unlink_on_page(&server, &mut browser, &provider.issuer).expect(409).text();
+    let text = unlink_on_page(&server, &mut browser, &provider.issuer, "").expect(409).text();
     assert!(
         text.contains("id=\"ways-error\"") && text.contains("set a password or link another"),
         "{text}"
     );
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
     for _ in 0..2 {
-        unlink_on_page(&server, &mut browser, &provider.issuer).leads_to(303, "/account");
+        unlink_on_page(&server, &mut browser, &provider.issuer, "").leads_to(303, "/account");
     }
-    unlink_on_page(&server, &mut Browser::default(), &provider.issuer)
+    unlink_on_page(&server, &mut Browser::default(), &provider.issuer, "")
         .leads_to(303, "/login?next=/account");
 }
 
@@ -132,8 +132,8 @@ fn a_provider_that_is_no_longer_configured_can_be_unlinked() {
     let former = format!("{}/plain", provider.issuer);
     browser.open(&server, "/account").says(&format!("<strong class=\"wrap\">{former}</strong>"));
     // The former provider cannot sign the account in, so the last working one stays.
-    unlink_on_page(&server, &mut browser, &provider.issuer).expect(409);
-    assert_eq!(unlink_on_page(&server, &mut browser, &former).location(), Some("/account"));
+    unlink_on_page(&server, &mut browser, &provider.issuer, "").expect(409);
+    assert_eq!(unlink_on_page(&server, &mut browser, &former, "").location(), Some("/account"));
     assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
     assert!(!browser.open(&server, "/account").text().contains(&former));
 }

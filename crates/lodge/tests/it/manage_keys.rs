@@ -84,7 +84,7 @@ fn no_manage_key_opens_an_owned_link_after_sign_out_everywhere_a_new_password_or
     assert_eq!(server.call(&server.token("ada"), "DELETE", "/api/me/sessions").status, 204);
     owned.assert_key_is_refused("after sign-out everywhere");
     let change = json!({ "current": PASSWORD, "new": "another in the fog" });
-    server.put("/api/me/password").bearer(&server.token("ada")).json(change).expect(204);
+    server.set_password(&server.token("ada"), &change);
     owned.assert_key_is_refused("after a new password");
     owned.lodge.admin(&["user", "ban", "ada"]);
     owned.assert_key_is_refused("after a ban");

@@ -26,9 +26,15 @@ pub(crate) fn issuers(server: &Server, token: &str) -> Vec<Value> {
 }
 
 /// Unlinks a provider on the account page.
-pub(crate) fn unlink_on_page(server: &Server, browser: &mut Browser, issuer: &str) -> Response {
+pub(crate) fn unlink_on_page(
+    server: &Server,
+    browser: &mut Browser,
+    issuer: &str,
+    current: &str,
+) -> Response {
     let issuer = issuer.replace(':', "%3A").replace('/', "%2F");
-    browser.submit(server, "/account/unlink", &format!("issuer={issuer}"))
+    let current = current.replace(' ', "+");
+    browser.submit(server, "/account/unlink", &format!("issuer={issuer}&current={current}"))
 }
 
 /// Returns the kinds of an account's events, newest first.
@@ -181,11 +187,22 @@ fn the_last_way_to_sign_in_cannot_be_unlinked() {
     assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let password = json!({ "new": PASSWORD });
-    server.put("/api/me/password").bearer(&token).json(&password).expect(204);
+    let token = server.set_password(&token, &password);
+    let mut browser = Browser::signed_in(&server, &token);
     assert!(!server.is_signed_in(&others));
     assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
-    let answer = unlink_on_page(&server, &mut browser, &format!("{}/plain", provider.issuer));
+    let issuer = format!("{}/plain", provider.issuer);
+    for guess in ["", "a guess"] {
+        let page = unlink_on_page(&server, &mut browser, &issuer, guess);
+        page.expect(if guess.is_empty() { 400 } else { 403 })
+            .says("This is not your current password.");
+    }
+    let by_api = |request: &Value| {
+        server.delete("/api/me/providers/plain").bearer(&token).json(request).send().status
+    };
+    assert_eq!([json!({}), json!({ "current": "a guess" })].each_ref().map(by_api), [400, 403]);
+    let answer = unlink_on_page(&server, &mut browser, &issuer, PASSWORD);
     answer.leads_to(303, "/account");
     assert!(
         server.is_signed_in(&token) && !server.is_signed_in(&others),

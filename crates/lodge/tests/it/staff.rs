@@ -71,7 +71,7 @@ fn a_reset_code_stays_valid_after_a_password_change() {
     // The sign-in rehashes the password.
     let token = server.token("ada");
     let change = json!({ "current": PASSWORD, "new": "another in the fog" });
-    server.put("/api/me/password").bearer(&token).json(&change).expect(204);
+    let token = server.set_password(&token, &change);
     assert_eq!(reset(&server, "ada", &code, "a third in the fog"), 204);
     assert_eq!(reset(&server, "ada", &code, "a fourth in the fog"), 403, "once");
     assert!(!server.is_signed_in(&token));

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::{
     app::AccountsApp,
     dto::{
-        AccountJson, BeginSession, ChangePassword, CreateAccount, DeleteAccount, EditAccount,
+        AccountJson, BeginSession, ChangePassword, CreateAccount, CurrentPassword, EditAccount,
         ExportJson, ResetPassword, SessionJson, SessionToken, SessionsJson, UserJson,
     },
     export::exported,
@@ -130,8 +130,11 @@ pub(crate) async fn me(State(app): State<AccountsApp>, asked: RequestContext) ->
 }
 
 /// Change your nickname or e-mail address.
+///
+/// A new e-mail address requires the current password.
 #[utoipa::path(patch, path = "/api/me", operation_id = "edit_account", tag = "profile", request_body = EditAccount,
-    responses((status = 200, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session")),
+    responses((status = 200, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session"),
+        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn edit(
     State(app): State<AccountsApp>,
@@ -140,14 +143,18 @@ pub(crate) async fn edit(
 ) -> HttpResult {
     let session = asked.session()?;
     let request: EditAccount = json::body_of(&asked.headers, &body)?;
-    let account = app.accounts.edit(session, request.parse()?).await?;
+    let edit = request.parse(asked.client)?;
+    if edit.email.is_some() {
+        limits::take(app.site.credential_limit.as_ref(), asked.client)?;
+    }
+    let account = app.accounts.edit(session, edit).await?;
     Ok(private(Json(AccountJson::from(&account))))
 }
 
 /// Delete your account.
 ///
 /// Its username is reserved for 30 days.
-#[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "profile", request_body = DeleteAccount,
+#[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "profile", request_body = CurrentPassword,
     responses((status = 204, description = "The account is deleted"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
         (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
@@ -158,16 +165,16 @@ pub(crate) async fn delete(
     FullBody(body): FullBody,
 ) -> HttpResult {
     let session = asked.session()?;
-    let request: DeleteAccount = json::body_of(&asked.headers, &body)?;
+    let request: CurrentPassword = json::body_of(&asked.headers, &body)?;
     app.accounts.delete(session, request.parse()?, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// Change your password.
 ///
-/// All other sessions end.
+/// All sessions end, this one included; the response has the token of a new one.
 #[utoipa::path(put, path = "/api/me/password", tag = "profile", request_body = ChangePassword,
-    responses((status = 204, description = "The password is changed"), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session"),
+    responses((status = 200, body = SessionToken, description = "The password is changed; the token replaces that of the request"), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session"),
         (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn change_password(
@@ -180,8 +187,9 @@ pub(crate) async fn change_password(
     let me = app.accounts.who(session).await?;
     let request: ChangePassword = json::body_of(&asked.headers, &body)?;
     let (current, new) = request.parse(&me)?;
-    app.accounts.change_password(session, current, new, asked.client.limited_by()).await?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+    let from = asked.client.limited_by();
+    let fresh = app.accounts.change_password(session, current, new, from).await?;
+    Ok(Json(SessionToken::from(fresh)).into_response())
 }
 
 /// List your sessions, newest first.

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::new_password::new_password;
-use crate::pictures;
+use crate::{edge::address::Client, pictures};
 
 /// The account to create.
 #[derive(Deserialize, ToSchema)]
@@ -94,14 +94,19 @@ pub(crate) struct EditAccount {
     #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<String>, example = "ann@example.org")]
     email: Option<Option<String>>,
+    /// The current password; required to change the e-mail address of an account that has one.
+    #[schema(example = "correct horse battery")]
+    current: Option<String>,
 }
 
 impl EditAccount {
-    pub(super) fn parse(self) -> Result<ProfileChange> {
+    pub(super) fn parse(self, client: Client) -> Result<ProfileChange> {
         let email = self.email.map(|email| email.as_deref().map(Email::parse).transpose());
         Ok(ProfileChange {
             nickname: self.nickname.as_deref().map(Nickname::parse).transpose()?,
             email: email.transpose()?,
+            current: self.current.map(|typed| Password::parse("current", typed)).transpose()?,
+            from: client.limited_by(),
         })
     }
 }
@@ -125,16 +130,16 @@ impl ChangePassword {
     }
 }
 
-/// The proof that the owner deletes the account.
+/// The proof that the owner of the account asks.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with the current password")]
-pub(crate) struct DeleteAccount {
+pub(crate) struct CurrentPassword {
     /// The current password; absent for an account that has none.
     #[schema(example = "correct horse battery")]
     current: Option<String>,
 }
 
-impl DeleteAccount {
+impl CurrentPassword {
     pub(super) fn parse(self) -> Result<Option<Password>> {
         self.current.map(|typed| Password::parse("current", typed)).transpose()
     }

@@ -45,13 +45,7 @@ pub(super) async fn delete(
         return again(&app, &me, &errors).await;
     }
     if let Err(error) = deleted(&app, &me, form.current).await {
-        let mut errors = FormErrors::of_refusal(error, CURRENT)?;
-        let is_about_password =
-            matches!(errors.status(), StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN);
-        if account.has_password && is_about_password {
-            errors = errors.only(CURRENT, "this is not your current password");
-        }
-        return again(&app, &me, &errors).await;
+        return again(&app, &me, &me.reauthentication_errors(error, CURRENT)?).await;
     }
     let page = DeletedPage { username: &account.username };
     sign_browser_out(&me.asked, pages::page(&app.site, StatusCode::OK, &page)?)

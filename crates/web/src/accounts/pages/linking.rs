@@ -80,22 +80,27 @@ async fn not_yet(
 #[serde(deny_unknown_fields)]
 pub(super) struct UnlinkForm {
     issuer: String,
+    #[serde(default)]
+    current: String,
 }
 
 /// `POST /account/unlink`; also for a provider that is no longer configured.
 pub(super) async fn unlink(
     State(app): State<AccountsApp>,
     me: Me,
-    FormBody(UnlinkForm { issuer }): FormBody<UnlinkForm>,
+    _: CredentialRateLimit,
+    FormBody(form): FormBody<UnlinkForm>,
 ) -> HttpResult {
-    match app.accounts.unlink(me.session, issuer).await {
+    match unlinked(&app, &me, form).await {
         // A second click on the same button.
         Ok(()) | Err(Error::NotFound(_)) => redirect_to("/account"),
-        Err(error @ Error::Conflict(_)) => {
-            again(&app, &me, &FormErrors::of_refusal(error, WAYS)?).await
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => again(&app, &me, &me.reauthentication_errors(error, WAYS)?).await,
     }
+}
+
+async fn unlinked(app: &AccountsApp, me: &Me, form: UnlinkForm) -> Result<(), Error> {
+    let current = me.current_password(form.current)?;
+    app.accounts.unlink(me.session, form.issuer, current, me.asked.client.limited_by()).await
 }
 
 /// The id of the section with the providers.

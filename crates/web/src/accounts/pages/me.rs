@@ -4,7 +4,7 @@ use axum::{
     extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use http::request::Parts;
+use http::{StatusCode, request::Parts};
 use lodge_domain::{
     Result,
     accounts::{Account, Role, SessionDigest, SignedIn},
@@ -12,7 +12,10 @@ use lodge_domain::{
 };
 
 use crate::{
-    accounts::app::AccountsApp, error::Problem, pages::redirect_to, request::RequestContext,
+    accounts::app::AccountsApp,
+    error::Problem,
+    pages::{errors::FormErrors, redirect_to},
+    request::RequestContext,
     session,
 };
 
@@ -33,6 +36,19 @@ impl Me {
     pub(super) fn current_password(&self, typed: String) -> Result<Option<Password>> {
         let has_password = self.account().has_password;
         has_password.then(|| Password::parse("current", typed)).transpose()
+    }
+
+    /// Returns the errors of a form that asks for the current password in `field`. A malformed password counts as a wrong
+    /// one. Server errors are returned as they are.
+    pub(super) fn reauthentication_errors(
+        &self,
+        refusal: impl Into<Problem>,
+        field: &'static str,
+    ) -> Result<FormErrors, Problem> {
+        let errors = FormErrors::of_refusal(refusal, field)?;
+        let is_wrong = matches!(errors.status(), StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN);
+        let is_wrong = self.account().has_password && is_wrong;
+        Ok(if is_wrong { errors.only(field, "this is not your current password") } else { errors })
     }
 
     /// Returns `None` without a valid account session.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Account, Email, Nickname, ProfileChange},
+    accounts::{Account, Email, FreshSession, Nickname, ProfileChange},
 };
 use serde::Deserialize;
 
@@ -14,9 +14,12 @@ use super::{
 };
 use crate::{
     accounts::{app::AccountsApp, new_password::new_password},
+    edge::limits,
     error::HttpResult,
     pages::{errors::FormErrors, forms::non_empty, redirect_to},
     request::{CredentialRateLimit, FormBody},
+    session,
+    sign_in::signed_in,
 };
 
 /// The profile form, as typed.
@@ -25,21 +28,26 @@ use crate::{
 pub(super) struct ProfileForm {
     pub(super) nickname: String,
     pub(super) email: String,
+    pub(super) current: String,
 }
 
 impl ProfileForm {
     /// The initial content of the form.
     pub(super) fn of(account: &Account) -> Self {
         let email = account.email.as_ref().map_or("", Email::as_str);
-        Self { nickname: account.nickname.to_string(), email: email.to_owned() }
+        Self { nickname: account.nickname.to_string(), email: email.to_owned(), ..Self::default() }
     }
 
-    /// Parses the form.
-    fn parse(&self) -> Result<ProfileChange, FormErrors> {
+    /// Parses nickname and e-mail address; the address only if it is new.
+    fn parse(&self, account: &Account) -> Result<ProfileChange, FormErrors> {
         let mut errors = FormErrors::default();
         let nickname = errors.take(Nickname::parse(&self.nickname));
         let email = errors.take(non_empty(&self.email).map(Email::parse).transpose());
-        if errors.is_empty() { Ok(ProfileChange { nickname, email }) } else { Err(errors) }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let email = email.filter(|email| *email != account.email);
+        Ok(ProfileChange { nickname, email, ..ProfileChange::default() })
     }
 }
 
@@ -49,13 +57,31 @@ pub(super) async fn edit(
     me: Me,
     FormBody(form): FormBody<ProfileForm>,
 ) -> HttpResult {
-    match form.parse() {
-        Ok(edit) => {
-            app.accounts.edit(me.session, edit).await?;
-            redirect_to("/account?saved")
-        }
-        Err(errors) => account::page(&app, &me, None, &form, &errors).await,
+    let errors = match form.parse(me.account()) {
+        Ok(edit) => match edited(&app, &me, edit, &form.current).await {
+            Ok(()) => return redirect_to("/account?saved"),
+            Err(error) => me.reauthentication_errors(error, CURRENT)?,
+        },
+        Err(errors) => errors,
+    };
+    account::page(&app, &me, None, &form, &errors).await
+}
+
+/// The id of the field with the current password.
+const CURRENT: &str = "profile-current";
+
+async fn edited(
+    app: &AccountsApp,
+    me: &Me,
+    mut edit: ProfileChange,
+    current: &str,
+) -> Result<(), Error> {
+    if edit.email.is_some() {
+        limits::take(app.site.credential_limit.as_ref(), me.asked.client)?;
+        edit.current = me.current_password(current.to_owned())?;
+        edit.from = me.asked.client.limited_by();
     }
+    app.accounts.edit(me.session, edit).await.map(drop)
 }
 
 #[derive(Default, Deserialize)]
@@ -75,8 +101,12 @@ pub(super) async fn change_password(
     _: CredentialRateLimit,
     FormBody(form): FormBody<PasswordForm>,
 ) -> HttpResult {
-    let Err(error) = changed(&app, &me, form).await else {
-        return redirect_to("/account?password");
+    let error = match changed(&app, &me, form).await {
+        Ok(fresh) => {
+            let cookie = session::begin_account(&me.asked, &fresh)?;
+            return signed_in("/account?password", "/account", cookie);
+        }
+        Err(error) => error,
     };
     let mut errors = FormErrors::of_refusal(error, "new")?;
     if me.account().has_password {
@@ -85,9 +115,9 @@ pub(super) async fn change_password(
     again(&app, &me, &errors).await
 }
 
-async fn changed(app: &AccountsApp, me: &Me, form: PasswordForm) -> Result<(), Error> {
+async fn changed(app: &AccountsApp, me: &Me, form: PasswordForm) -> Result<FreshSession, Error> {
     let current = me.current_password(form.current)?;
     let new = new_password("new", form.new, me.account())?;
     let from = me.asked.client.limited_by();
-    app.accounts.change_password(me.session, current, new, from).await.map(drop)
+    app.accounts.change_password(me.session, current, new, from).await
 }

@@ -99,7 +99,11 @@ fn the_account_page() {
         since,
     };
     let ways = [way(Some("acme"), None), way(Some("other"), Some(now())), way(None, Some(now()))];
-    let form = ProfileForm { nickname: HOSTILE_INPUT.to_owned(), email: HOSTILE_INPUT.to_owned() };
+    let form = ProfileForm {
+        nickname: HOSTILE_INPUT.to_owned(),
+        email: HOSTILE_INPUT.to_owned(),
+        ..ProfileForm::default()
+    };
     let fields = ["nickname", "email", "current", "new", "confirm", "picture", "ways", "link-acme"];
     for field in fields {
         let html = rendered(&AccountPage {

@@ -9,10 +9,12 @@ use super::redirect::named;
 use crate::{
     accounts::{
         app::AccountsApp,
-        dto::{LinkedJson, LinkedListJson, ProviderJson, ProvidersJson},
+        dto::{CurrentPassword, LinkedJson, LinkedListJson, ProviderJson, ProvidersJson},
     },
+    body::FullBody,
     error::HttpResult,
-    request::{PathParam, RequestContext},
+    json,
+    request::{CredentialRateLimit, PathParam, RequestContext},
     responses::private,
     routes::Routes,
 };
@@ -44,19 +46,28 @@ pub(crate) async fn mine(State(app): State<AccountsApp>, asked: RequestContext) 
 
 /// Unlink a provider from your account.
 ///
-/// All other sessions end.
+/// Requires the current password, if the account has one. All other sessions end.
 #[utoipa::path(delete, path = "/api/me/providers/{provider}", operation_id = "unlink_provider", tag = "providers", params(("provider" = String, Path, example = "google")),
-    responses((status = 204, description = "The provider is unlinked"), (status = 401, description = "Unknown or ended session"),
+    request_body = Option<CurrentPassword>,
+    responses((status = 204, description = "The provider is unlinked"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
+        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"),
         (status = 404, description = "No such provider, or it is not linked"), (status = 409, description = "It is the only way to sign in: set a password first")),
     security(("session" = [])))]
 pub(crate) async fn unlink(
     State(app): State<AccountsApp>,
     PathParam(name): PathParam,
+    _: CredentialRateLimit,
     asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let (session, name) = (asked.session()?, named(&name)?);
+    let current = match &body[..] {
+        [] => None,
+        body => json::body_of::<CurrentPassword>(&asked.headers, body)?.parse()?,
+    };
     let mut providers = app.accounts.providers().await?.into_iter();
     let provider = providers.find(|provider| provider.name == name).ok_or(NO_PROVIDER)?;
-    app.accounts.unlink(session, provider.issuer).await?;
+    let from = asked.client.limited_by();
+    app.accounts.unlink(session, provider.issuer, current, from).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
