@@ -7,6 +7,7 @@ pub mod board;
 pub mod caller;
 pub mod clock;
 pub mod error;
+pub mod failures;
 pub mod idempotency;
 pub mod key_sessions;
 pub mod keys;

@@ -1,18 +1,24 @@
 //! In-memory counters of failed sign-ins.
 
-use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    hash::Hash,
+    net::{IpAddr, Ipv6Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
-    accounts::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, WINDOW},
+    failures::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, PER_SITE_MAX, WINDOW},
     secret::token_digest,
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
 use parking_lot::Mutex;
 
-/// Counted names, and as many pairs of a name and an address: about 30 MB together. Past the limit the least recently
+/// Counted names, and as many pairs of a name and an address and of a name and a site: about 45 MB together. Past the
+/// limit the least recently
 /// used is evicted.
 const COUNTS_MAX: u64 = 100_000;
 
@@ -31,14 +37,16 @@ type Counts<K> = Cache<K, Arc<Mutex<Count>>>;
 
 /// Counts the failed sign-ins of this process.
 pub struct CountedFailures {
-    of_names: Counts<Name>,
+    names: Counts<Name>,
     /// A cache of its own, so that many names from one address do not evict the counters by name.
-    of_addresses: Counts<(Name, IpAddr)>,
+    addresses: Counts<(Name, IpAddr)>,
+    /// By the /48 of an IPv6 address, which a site gets whole.
+    sites: Counts<(Name, Ipv6Addr)>,
 }
 
 impl Default for CountedFailures {
     fn default() -> Self {
-        Self { of_names: counts(), of_addresses: counts() }
+        Self { names: counts(), addresses: counts(), sites: counts() }
     }
 }
 
@@ -48,6 +56,13 @@ fn counts<K: Hash + Eq + Send + Sync + 'static>() -> Counts<K> {
         .max_capacity(COUNTS_MAX)
         .time_to_idle(WINDOW)
         .build()
+}
+
+/// Returns the /48 of an IPv6 address.
+fn site(from: Option<IpAddr>) -> Option<Ipv6Addr> {
+    let IpAddr::V6(address) = from? else { return None };
+    let [a, b, c, ..] = address.segments();
+    Some(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
 }
 
 fn take_one(count: Option<Arc<Mutex<Count>>>) {
@@ -61,31 +76,38 @@ fn take_one(count: Option<Arc<Mutex<Count>>>) {
 impl Failures for CountedFailures {
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()> {
         let name = token_digest(name);
-        let of_name = self.of_names.get_with(name, Arc::default);
-        let of_address = from.map(|from| self.of_addresses.get_with((name, from), Arc::default));
+        let of_name = self.names.get_with(name, Arc::default);
+        let of_address = from.map(|from| self.addresses.get_with((name, from), Arc::default));
+        let of_site = site(from).map(|site| self.sites.get_with((name, site), Arc::default));
         // Locked always in this order, and only for this block.
         let mut of_name = of_name.lock();
+        let mut of_site = of_site.as_ref().map(|count| count.lock());
         let mut of_address = of_address.as_ref().map(|count| count.lock());
         of_name.may_grow(PER_NAME_MAX, at)?;
+        if let Some(count) = &mut of_site {
+            count.may_grow(PER_SITE_MAX, at)?;
+        }
         if let Some(count) = &mut of_address {
             count.may_grow(PER_ADDRESS_MAX, at)?;
-            count.failures += 1;
         }
-        of_name.failures += 1;
+        let counts = [Some(of_name), of_site, of_address];
+        counts.into_iter().flatten().for_each(|mut count| count.failures += 1);
         Ok(())
     }
 
     fn revert(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        take_one(self.of_names.get(&name));
-        take_one(from.and_then(|from| self.of_addresses.get(&(name, from))));
+        take_one(self.names.get(&name));
+        take_one(from.and_then(|from| self.addresses.get(&(name, from))));
+        take_one(site(from).and_then(|site| self.sites.get(&(name, site))));
     }
 
     async fn reset(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        take_one(self.of_names.get(&name));
+        take_one(self.names.get(&name));
+        take_one(site(from).and_then(|site| self.sites.get(&(name, site))));
         if let Some(from) = from {
-            self.of_addresses.invalidate(&(name, from));
+            self.addresses.invalidate(&(name, from));
         }
     }
 }
@@ -157,6 +179,25 @@ mod tests {
                 .await
                 .is_ok()
         );
+    }
+
+    #[tokio::test]
+    async fn thirty_failures_block_the_48_of_an_ipv6_site_and_no_other() {
+        let counted = CountedFailures::default();
+        let from = |site: u16, subnet: u16| {
+            Some(IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, site, subnet, 0, 0, 0, 0)))
+        };
+        let mut allowed = 0;
+        for subnet in 0..10 {
+            for _ in 0..PER_ADDRESS_MAX {
+                allowed += u32::from(counted.count("ada", from(1, subnet), at(0)).await.is_ok());
+            }
+        }
+        assert_eq!(allowed, PER_SITE_MAX);
+        counted.count("ada", from(2, 0), at(0)).await.unwrap();
+        counted.revert("ada", from(1, 0));
+        counted.count("ada", from(1, 9), at(0)).await.unwrap();
+        assert!(counted.count("ada", from(1, 8), at(0)).await.is_err());
     }
 
     #[tokio::test]

@@ -3,15 +3,17 @@
 use http::{HeaderMap, HeaderValue, header};
 use lodge_domain::{
     Error, Result,
-    accounts::{FreshSession, Role, SessionDigest, SignedIn},
+    accounts::{DEVICE_LIFETIME, FreshSession, Role, SessionDigest, SignedIn},
     key_sessions::KEY_SESSION_LIFETIME,
     keys::{ApiKey, KeyId},
     links::Owner,
+    secret::SecretText,
 };
 
 use crate::{context::SiteContext, cookies::CookieName, request::RequestContext};
 
 const COOKIE: CookieName = CookieName("__Host-lodge_session", "lodge_session");
+const DEVICE: CookieName = CookieName("__Host-lodge_device", "lodge_device");
 
 /// The signed-in caller of a page.
 pub(crate) enum PageCaller {
@@ -114,10 +116,21 @@ pub(crate) async fn begin_key(
     COOKIE.header(&token, KEY_SESSION_LIFETIME.as_secs(), asked.over_tls())
 }
 
-/// Makes the cookie of an account session; both expire together.
-pub(crate) fn begin_account(asked: &RequestContext, fresh: &FreshSession) -> Result<HeaderValue> {
+/// Makes the cookie of an account session, and the one by which the account knows this device; each expires together
+/// with what it holds.
+pub(crate) fn begin_account(
+    asked: &RequestContext,
+    fresh: &FreshSession,
+) -> Result<[HeaderValue; 2]> {
     let lasts = fresh.signed_in.session.expires_at.duration_since(asked.at);
-    COOKIE.header(&fresh.token, lasts.as_secs(), asked.over_tls())
+    let session = COOKIE.header(&fresh.token, lasts.as_secs(), asked.over_tls())?;
+    let known = DEVICE_LIFETIME.as_secs();
+    Ok([session, DEVICE.header(fresh.device.reveal(), known, asked.over_tls())?])
+}
+
+/// Returns what proves that an account has signed in on this device, if any.
+pub(crate) fn device(asked: &RequestContext) -> Option<SecretText> {
+    DEVICE.read(&asked.headers, asked.over_tls()).map(|value| value.to_owned().into())
 }
 
 /// Makes the cookie that signs out.

@@ -10,6 +10,7 @@ use lodge_domain::{
     accounts::{AccountsClient, FreshSession, Provider, SessionDigest, SignIn},
     links::RESERVED,
     passwords::Password,
+    secret::SecretText,
 };
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -136,7 +137,7 @@ async fn with_key(site: &SiteContext, asked: &RequestContext, form: SignInForm) 
     match site.keys.authenticate(form.api_key.trim()).await {
         Ok(key) => {
             end_previous_session(site, asked).await?;
-            signed_in(&form.next, "/links", session::begin_key(site, asked, key.id).await?)
+            signed_in(&form.next, "/links", [session::begin_key(site, asked, key.id).await?])
         }
         Err(Error::Unauthenticated(_)) => {
             let wrong_key = Some("This API key is unknown or revoked.");
@@ -154,7 +155,8 @@ async fn with_password(
     asked: &RequestContext,
     form: SignInForm,
 ) -> HttpResult {
-    match begin_session(accounts, asked, &form.username, &form.password).await {
+    let device = session::device(asked);
+    match begin_session(accounts, asked, &form.username, &form.password, device).await {
         Ok(fresh) => {
             end_previous_session(site, asked).await?;
             signed_in(&form.next, home(site), session::begin_account(asked, &fresh)?)
@@ -163,18 +165,20 @@ async fn with_password(
     }
 }
 
-/// Begins a session for a username and password.
+/// Begins a session for a username and password; `device` is what the account knows this device by.
 pub(crate) async fn begin_session(
     accounts: &AccountsClient,
     asked: &RequestContext,
     username: &str,
     password: &str,
+    device: Option<SecretText>,
 ) -> Result<FreshSession, Error> {
     let request = SignIn {
         username: username.to_owned(),
         password: Password::parse("password", password.to_owned())?,
         from: asked.client.limited_by(),
         agent: asked.agent().to_owned(),
+        device,
     };
     accounts.sign_in(request).await
 }
@@ -207,9 +211,16 @@ pub(crate) fn home(site: &SiteContext) -> &'static str {
     if site.navigation.has("links") { "/links" } else { "/account" }
 }
 
-pub(crate) fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> HttpResult {
+/// Continues at `next` or else at `home`, and sets the cookies.
+pub(crate) fn signed_in(
+    next: &str,
+    home: &str,
+    cookies: impl IntoIterator<Item = HeaderValue>,
+) -> HttpResult {
     let mut response = redirect_to(own_path(next).unwrap_or(home))?;
-    response.headers_mut().append(header::SET_COOKIE, cookie);
+    for cookie in cookies {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
     Ok(response)
 }
 

@@ -135,6 +135,7 @@ mod tests {
                 password: password(),
                 from: None,
                 agent: String::new(),
+                device: None,
             }),
             Call::ResetPassword {
                 username: ada.clone(),

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Accounts, Actor, Email,
     EndSessions, FreshSession, LinkedIdentity, NewPassword, Nickname, PictureId, Session,
-    SessionId, SignedIn, failures::Counted, provider_login::CHANGED, service::NO_ACCOUNT,
+    SessionId, SignedIn, provider_login::CHANGED, service::NO_ACCOUNT,
 };
 use crate::{
     Error, Result,
+    failures::Counted,
     passwords::{Password, PasswordOf},
     patch,
     pictures::PICTURES_PER_CALL_MAX,
@@ -117,8 +118,10 @@ impl Accounts {
         let Some(current) = current else {
             return Err(Error::invalid("current", "is required"));
         };
-        let (name, now) = (account.username.as_str(), self.ports.clock.now());
-        let counted = Counted::one(&*self.ports.failures, name, from, now).await?;
+        // Counted apart from sign-ins, so that others who lock the name do not keep its owner from a new password.
+        let name = format!("{} in {}", account.username, me.session.id.0);
+        let now = self.ports.clock.now();
+        let counted = Counted::one(&*self.ports.failures, &name, from, now).await?;
         let is_right =
             self.verified(PasswordOf::Account(me.account.id), current, credential.password).await;
         counted.settle(&is_right).await;

@@ -6,9 +6,9 @@ mod authorization_state;
 mod backend;
 mod breached;
 mod client;
+mod device;
 mod email;
 mod event;
-mod failures;
 mod identity;
 mod me;
 mod moderation;
@@ -37,9 +37,9 @@ pub use self::{
     backend::{Backend, Call, OwnAccountCall},
     breached::BreachedPasswords,
     client::AccountsClient,
+    device::DEVICE_LIFETIME,
     email::Email,
     event::{AccountEvent, AccountEventKind, Actor},
-    failures::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, WINDOW},
     identity::{
         Identity, IdentityStore, Linked, LinkedIdentity, NewTicket, Redeemed, TicketDigest, Unlink,
         Unlinked,

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountEvent, AccountEventKind, AccountId, AccountStore, Actor, BreachedPasswords,
-    Failures, IdentityStore, NewAccount, NewPassword, NewSession, Providers, Session,
-    SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username, session,
+    IdentityStore, NewAccount, NewPassword, NewSession, Providers, Session, SessionDigest,
+    SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username, device, session,
     setup::SETUP_PREFIX,
 };
 use crate::{
     Clock, Error, Random, Result,
+    failures::Failures,
     passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
     random::time_ordered_id,
     secret::{self, InstallationSecret, SecretText},
@@ -39,7 +40,7 @@ pub struct AccountsPorts {
     pub store: Arc<dyn AccountStore>,
     /// The session store.
     pub sessions: Arc<dyn SessionStore>,
-    /// Counters of failed sign-ins.
+    /// Counters of wrong passwords.
     pub failures: Arc<dyn Failures>,
     /// The password hasher.
     pub passwords: Arc<dyn PasswordHasher>,
@@ -67,6 +68,9 @@ pub struct FreshSession {
     pub token: String,
     /// The session and its account.
     pub signed_in: SignedIn,
+    /// The proof that the account has signed in on this device; see [`SignIn::device`](super::SignIn::device).
+    #[serde(default)]
+    pub device: SecretText,
 }
 
 impl Accounts {
@@ -175,7 +179,9 @@ impl Accounts {
         let digest = SessionDigest::of(&token);
         let new = NewSession { session: session.clone(), digest, epoch: account.epoch, kind };
         let began = self.ports.sessions.begin(new).await?;
-        Ok(began.then_some(FreshSession { token, signed_in: SignedIn { session, account } }))
+        let device = device::token(&self.ports.secret, &account, now);
+        let signed_in = SignedIn { session, account };
+        Ok(began.then_some(FreshSession { token, signed_in, device }))
     }
 }
 

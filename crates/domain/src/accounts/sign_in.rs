@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Account, AccountChange, AccountEventKind, Accounts, FreshSession, Username, failures::Counted,
-};
+use super::{Account, AccountChange, AccountEventKind, Accounts, FreshSession, Username, device};
 use crate::{
     Error, Result,
+    failures::Counted,
     passwords::{Password, PasswordHash, PasswordOf},
+    secret::SecretText,
 };
 
 /// A request to sign in.
@@ -23,6 +23,10 @@ pub struct SignIn {
     pub from: Option<IpAddr>,
     /// The `User-Agent`.
     pub agent: String,
+    /// What [`FreshSession::device`] was at an earlier sign-in on this device, if any. Wrong passwords of others do not
+    /// lock a device that proves to be known to the account: they are counted apart.
+    #[serde(default)]
+    pub device: Option<SecretText>,
 }
 
 const WRONG: Error = Error::unauthenticated("wrong username or password");
@@ -32,17 +36,25 @@ impl Accounts {
     /// Signs in with a username and a password. Without the right password, neither the response nor its time
     /// reveals whether the account exists, has a password or is banned.
     pub async fn sign_in(&self, request: SignIn) -> Result<FreshSession> {
-        let SignIn { username: typed, password, from, agent } = request;
-        let name = Username::parse(&typed).ok();
-        // All spellings of one name share a counter.
-        let counted = name.as_ref().map_or(typed.as_str(), Username::as_str);
-        let counted =
-            Counted::one(&*self.ports.failures, counted, from, self.ports.clock.now()).await?;
+        let SignIn { username: typed, password, from, agent, device } = request;
+        let (name, now) = (Username::parse(&typed).ok(), self.ports.clock.now());
         let found = match &name {
             Some(name) => self.ports.store.find(name).await?,
             None => None,
         };
         let (account, credential) = found.unzip();
+        let is_known = |device: &SecretText, account| {
+            device::is_known(&self.ports.secret, account, device, now)
+        };
+        let device =
+            device.filter(|device| account.as_ref().is_some_and(|it| is_known(device, it)));
+        // All spellings of one name share a counter.
+        let name = name.as_ref().map_or(typed.as_str(), Username::as_str);
+        let counted = match &device {
+            Some(device) => format!("{name} on {}", device.reveal()),
+            None => name.to_owned(),
+        };
+        let counted = Counted::one(&*self.ports.failures, &counted, from, now).await?;
         let hash = credential.and_then(|credential| credential.password);
         let is_to_renew = hash.as_ref().is_some_and(|hash| hash.needs_rehash(&password));
         let of = PasswordOf::Client(from);

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Clock, Error, IdempotencyKey, Random, Result,
+    failures::{Counted, Failures},
     names::names,
     passwords::{Password, PasswordHasher, PasswordOf},
 };
@@ -92,6 +93,8 @@ pub struct LinksPorts {
     pub counter: Arc<ClickCounter>,
     /// The hasher of links' passwords.
     pub passwords: Arc<dyn PasswordHasher>,
+    /// Counters of wrong passwords.
+    pub failures: Arc<dyn Failures>,
     /// The blocked target hosts.
     pub blocklist: Arc<Blocklist>,
     /// The manage keys.
@@ -158,7 +161,8 @@ impl Links {
         self.click(link, visit).await.map(Follow::To)
     }
 
-    /// Follows a link that requires a password.
+    /// Follows a link that requires a password. Of all visitors together, [`PER_NAME_MAX`](crate::failures::PER_NAME_MAX)
+    /// may be wrong in a while.
     pub async fn follow_with_password(
         &self,
         short: &Short,
@@ -166,10 +170,15 @@ impl Links {
         visit: &Visit<'_>,
     ) -> Result<Arc<Link>> {
         let link = self.live(short).await?;
-        if let Some(hash) = &link.password
-            && !self.ports.passwords.verify(PasswordOf::Link(None), password, hash.clone()).await?
-        {
-            return Err(Error::forbidden("wrong password for this link"));
+        if let Some(hash) = &link.password {
+            let now = self.ports.clock.now();
+            let counted = Counted::one(&*self.ports.failures, short.as_str(), None, now).await?;
+            let of = PasswordOf::Link(None);
+            let is_right = self.ports.passwords.verify(of, password, hash.clone()).await;
+            counted.settle(&is_right).await;
+            if !is_right? {
+                return Err(Error::forbidden("wrong password for this link"));
+            }
         }
         self.click(link, visit).await
     }

@@ -18,10 +18,11 @@ use lodge_contract::{
 use lodge_domain::{
     Error, Result,
     accounts::{
-        AccountChange, AccountEventKind, Accounts, Backend, Call, EndSessions, Failures as _,
-        NewPassword, OwnAccountCall, PictureId, Reply, Role, SessionDigest, SignIn,
+        AccountChange, AccountEventKind, Accounts, Backend, Call, EndSessions, NewPassword,
+        OwnAccountCall, PictureId, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
+    failures::Failures as _,
     passwords::Password,
 };
 use lodge_local::{Argon2Pool, CachedAccounts, CountedFailures};
@@ -243,6 +244,7 @@ fn guess(name: &str) -> SignIn {
         password: Password::parse("password", "a guess".to_owned()).unwrap(),
         from: Some([192, 0, 2, 1].into()),
         agent: String::new(),
+        device: None,
     }
 }
 

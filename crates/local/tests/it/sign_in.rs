@@ -88,8 +88,13 @@ fn service<P: PasswordHasher + 'static>(engine: &Sqlite, passwords: &Arc<P>) -> 
 
 async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Result<FreshSession> {
     let password = Password::parse("password", password.to_owned())?;
-    let request =
-        SignIn { username: username.to_owned(), password, from: None, agent: String::new() };
+    let request = SignIn {
+        username: username.to_owned(),
+        password,
+        from: None,
+        agent: String::new(),
+        device: None,
+    };
     accounts.sign_in(request).await
 }
 

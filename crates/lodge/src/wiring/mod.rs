@@ -139,6 +139,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         click_store: clicks,
         counter: Arc::new(ClickCounter::new(&*random, clock.now())),
         passwords: Arc::clone(&passwords),
+        failures: Arc::new(CountedFailures::default()),
         blocklist: Arc::new(Blocklist::default()),
         manage_keys: ManageKeys::new(secret.clone()),
         clock: Arc::clone(&clock),

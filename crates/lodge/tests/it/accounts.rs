@@ -359,6 +359,47 @@ fn ten_failures_from_an_address_lock_it_out_of_the_name() {
 }
 
 #[test]
+fn the_owner_signs_in_on_a_known_device_while_others_have_locked_the_name() {
+    let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start();
+    server.make_account("ada");
+    let on_page = |password: &str, device: &str| {
+        let form = format!("username=ada&password={}", password.replace(' ', "+"));
+        let ask = server.post("/login").browser().from("203.0.113.7").form(&form);
+        ask.header("Cookie", &format!("lodge_device={device}")).send()
+    };
+    let cookie = |answer: &Response, prefix: &str| {
+        let set = answer.headers.iter().filter(|(name, _)| name == "set-cookie");
+        let mut set = set.filter_map(|(_, value)| value.strip_prefix(prefix));
+        set.next().unwrap().split(';').next().unwrap().to_owned()
+    };
+    let first = on_page(PASSWORD, "");
+    assert_eq!(first.status, 303);
+    let device = cookie(&first, "lodge_device=");
+    for number in 0..100 {
+        let who = json!({ "username": "ada", "password": "a guess" });
+        let from = format!("198.51.100.{}", number / 10);
+        server.post("/api/session").from(&from).json(&who).expect(401);
+    }
+    assert_eq!(on_page(PASSWORD, "").status, 429, "the name is locked");
+    let (expiry, mac) = device.split_once('.').unwrap();
+    let later = expiry.parse::<i64>().unwrap() + 1;
+    for forged in [
+        "x".to_owned(),
+        format!("{expiry}."),
+        format!("{later}.{mac}"),
+        format!("{expiry}.{}", mac.to_uppercase()),
+    ] {
+        assert_eq!(on_page(PASSWORD, &forged).status, 429, "{forged}");
+    }
+    assert_eq!(on_page("a guess", &device).status, 403);
+    assert_eq!(on_page(PASSWORD, &device).status, 303);
+    let request = json!({ "current": PASSWORD, "new": "another in the fog" });
+    let token = cookie(&on_page(PASSWORD, &device), "lodge_session=");
+    server.set_password(&token, &request);
+    assert_eq!(on_page("another in the fog", &device).status, 429, "a new password forgets it");
+}
+
+#[test]
 fn sign_in_attempts_are_limited_per_address_across_names() {
     let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").start();
     let from = |address: &str, path: &str, body: &Value| {

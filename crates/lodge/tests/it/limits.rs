@@ -114,6 +114,27 @@ fn attempts_to_guess_passwords_and_keys_are_limited() {
 }
 
 #[test]
+fn wrong_passwords_of_one_link_are_limited_for_all_addresses_together() {
+    let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start();
+    for short in ["door", "gate"] {
+        server.create(&json!({ "target": "example.org", "short": short, "password": "right" }));
+    }
+    let attempt = |number: usize, path: &str, password: &str| {
+        let from = format!("198.51.100.{number}");
+        server.post(path).from(&from).form(&format!("password={password}")).send()
+    };
+    for number in 0..100 {
+        assert_eq!(attempt(number, "/door", "wrong").status, 403, "{number}");
+        if number % 10 == 0 {
+            assert_eq!(attempt(number, "/door", "right").status, 303, "right ones do not count");
+        }
+    }
+    let refused = attempt(101, "/door", "right").expect_retry_after(429);
+    assert!((600..=900).contains(&refused), "{refused}");
+    assert_eq!(attempt(101, "/gate", "right").status, 303, "another link");
+}
+
+#[test]
 fn changes_of_a_link_password_are_limited() {
     let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").start();
     let link = server.create(&json!({ "target": "example.org", "short": "door" }));

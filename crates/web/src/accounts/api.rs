@@ -88,7 +88,8 @@ pub(crate) async fn sign_in(
     asked: RequestContext,
     JsonBody(BeginSession { username, password }): JsonBody<BeginSession>,
 ) -> HttpResult {
-    let fresh = signing_in::begin_session(&app.accounts, &asked, &username, &password).await?;
+    let fresh =
+        signing_in::begin_session(&app.accounts, &asked, &username, &password, None).await?;
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
 

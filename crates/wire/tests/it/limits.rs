@@ -76,6 +76,7 @@ async fn a_server_that_reads_nothing_delays_no_other_server() {
             password: Password::parse("password", "x".to_owned()).unwrap(),
             from: None,
             agent: String::new(),
+            device: None,
         });
         let asked = timeout(Duration::from_millis(5), pool.call(call)).await;
         assert!(asked.is_err() || asked.is_ok_and(|outcome| is_unavailable(&outcome)));

@@ -103,8 +103,8 @@ pub(super) async fn change_password(
 ) -> HttpResult {
     let error = match changed(&app, &me, form).await {
         Ok(fresh) => {
-            let cookie = session::begin_account(&me.asked, &fresh)?;
-            return signed_in("/account?password", "/account", cookie);
+            let cookies = session::begin_account(&me.asked, &fresh)?;
+            return signed_in("/account?password", "/account", cookies);
         }
         Err(error) => error,
     };

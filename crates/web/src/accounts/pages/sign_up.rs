@@ -119,7 +119,8 @@ pub(super) async fn welcome(
     next: &str,
 ) -> HttpResult {
     sign_in::end_previous_session(&app.site, asked).await?;
-    match sign_in::begin_session(&app.accounts, asked, account.username.as_str(), password).await {
+    let username = account.username.as_str();
+    match sign_in::begin_session(&app.accounts, asked, username, password, None).await {
         Ok(fresh) => {
             sign_in::signed_in(next, "/account?welcome", session::begin_account(asked, &fresh)?)
         }

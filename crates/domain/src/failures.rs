@@ -13,13 +13,17 @@ pub const WINDOW: Duration = Duration::from_mins(15);
 /// The maximum failures for one name from one address within [`WINDOW`].
 pub const PER_ADDRESS_MAX: u32 = 10;
 
+/// The maximum failures for one name from one IPv6 network of a site (/48) within [`WINDOW`].
+pub const PER_SITE_MAX: u32 = 30;
+
 /// The maximum failures for one name from all addresses within [`WINDOW`].
 pub const PER_NAME_MAX: u32 = 100;
 
-/// Counters of failed sign-ins. They need not survive a restart, because each guess costs a hash.
+/// Counters of wrong passwords, by the name that they are for: of an account, of an account on one device, or of a link.
+/// They need not survive a restart, because each guess costs a hash.
 #[async_trait]
 pub trait Failures: Send + Sync {
-    /// Counts a failure for `name` (as typed, any length) before the password is verified, so that concurrent
+    /// Counts a failure for `name` (any length) before the password is verified, so that concurrent
     /// guesses cannot exceed the limit. Past the limit it returns [`crate::Error::TooMany`] and counts nothing.
     /// Without an address only the limit per name applies.
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()>;
@@ -37,7 +41,7 @@ pub trait Failures: Send + Sync {
 /// A client that disconnects during the hash costs a hash but learns nothing: neither an answer nor a count. The
 /// cost is bounded by the queue of hashes and by the rate limit per address. If it were counted, ten reloads on a
 /// slow day would lock out a user whose password was right each time.
-pub(super) struct Counted<'a> {
+pub(crate) struct Counted<'a> {
     failures: &'a dyn Failures,
     name: &'a str,
     from: Option<IpAddr>,
@@ -46,7 +50,7 @@ pub(super) struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     /// Counts a failure; see [`Failures::count`].
-    pub(super) async fn one(
+    pub(crate) async fn one(
         failures: &'a dyn Failures,
         name: &'a str,
         from: Option<IpAddr>,
@@ -57,7 +61,7 @@ impl<'a> Counted<'a> {
     }
 
     /// Keeps the count for a wrong password, and resets it for a right one; an error leaves it to be reverted.
-    pub(super) async fn settle(mut self, is_right: &Result<bool>) {
+    pub(crate) async fn settle(mut self, is_right: &Result<bool>) {
         self.settled = is_right.is_ok();
         if matches!(is_right, Ok(true)) {
             self.failures.reset(self.name, self.from).await;
