@@ -138,6 +138,7 @@ macro_rules! accounts_promises {
             sessions::the_sessions_of_an_account_are_listed,
             sessions::one_session_is_ended,
             sessions::a_session_that_has_ended_changes_nothing,
+            sessions::the_expiry_of_a_session_is_only_put_off,
             sessions::a_change_can_end_all_sessions,
             sessions::no_session_begins_on_outdated_credentials,
             sessions::every_end_of_a_session_is_in_the_feed,

@@ -57,6 +57,21 @@ pub(crate) async fn opens(fixture: &AccountsFixture, session: &NewSession, now: 
     fixture.sessions.find(session.digest, now).await.unwrap().is_some()
 }
 
+/// It is never brought forward, and a session that has ended stays so.
+pub async fn the_expiry_of_a_session_is_only_put_off(fixture: &AccountsFixture) {
+    let account = fixture.sign_up().await;
+    let [one, other] = [begun(fixture, &account).await, begun(fixture, &account).await];
+    for (expires_at, opens_at) in [(7200, 7199), (60, 7199), (9000, 8999)] {
+        fixture.sessions.extend(one.digest, at(expires_at)).await.unwrap();
+        assert!(opens(fixture, &one, at(opens_at)).await, "{expires_at}");
+    }
+    assert!(!opens(fixture, &one, at(9000)).await);
+    assert!(!opens(fixture, &other, at(3600)).await, "another session");
+    assert!(fixture.sessions.end(account.id, one.session.id, at(1)).await.unwrap());
+    fixture.sessions.extend(one.digest, at(9000)).await.unwrap();
+    assert!(!opens(fixture, &one, at(2)).await);
+}
+
 /// A change by a session that was ended meanwhile is refused.
 pub async fn a_session_that_has_ended_changes_nothing(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;

@@ -116,14 +116,13 @@ pub(crate) async fn begin_key(
     COOKIE.header(&token, KEY_SESSION_LIFETIME.as_secs(), asked.over_tls())
 }
 
-/// Makes the cookie of an account session, and the one by which the account knows this device; each expires together
-/// with what it holds.
+/// Makes the cookie of an account session, which lasts as long as the session can, and the one by which the account
+/// knows this device.
 pub(crate) fn begin_account(
     asked: &RequestContext,
     fresh: &FreshSession,
 ) -> Result<[HeaderValue; 2]> {
-    let lasts = fresh.signed_in.session.expires_at.duration_since(asked.at);
-    let session = COOKIE.header(&fresh.token, lasts.as_secs(), asked.over_tls())?;
+    let session = COOKIE.header(&fresh.token, fresh.lifetime.as_secs(), asked.over_tls())?;
     let known = DEVICE_LIFETIME.as_secs();
     Ok([session, DEVICE.header(fresh.device.reveal(), known, asked.over_tls())?])
 }

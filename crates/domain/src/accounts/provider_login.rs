@@ -26,7 +26,7 @@ pub enum LoginOutcome {
     /// The identity has an account, which is signed in.
     SignedIn {
         /// The new session.
-        fresh: FreshSession,
+        fresh: Box<FreshSession>,
         /// The path to continue at, as given when the sign-in began; may be empty.
         #[debug(skip)]
         next: String,
@@ -131,7 +131,9 @@ impl Accounts {
             Some(account) => {
                 let fresh =
                     self.begin(account, AccountEventKind::SignedInByProvider, agent).await?;
-                fresh.map(|fresh| LoginOutcome::SignedIn { fresh, next }).ok_or(CHANGED)
+                fresh
+                    .map(|fresh| LoginOutcome::SignedIn { fresh: Box::new(fresh), next })
+                    .ok_or(CHANGED)
             }
             None => self.invite(identity, called, next).await,
         }

@@ -24,6 +24,8 @@ use crate::{
 pub struct AccountsSettings {
     /// The lifetime of a session from its sign-in on.
     pub session_lifetime: SignedDuration,
+    /// The time after which a session ends that is not used.
+    pub session_idle: SignedDuration,
     /// Whether visitors may create accounts.
     pub open_sign_up: bool,
 }
@@ -71,7 +73,13 @@ pub struct FreshSession {
     /// The proof that the account has signed in on this device; see [`SignIn::device`](super::SignIn::device).
     #[serde(default)]
     pub device: SecretText,
+    /// How long the session lasts at most, if it is used: its expiry is put off at each use.
+    #[serde(default)]
+    pub lifetime: SignedDuration,
 }
+
+/// A use puts off the expiry of a session by at least this: not each use writes.
+const EXTENSION_MIN: SignedDuration = SignedDuration::from_hours(1);
 
 impl Accounts {
     /// Creates the service.
@@ -80,13 +88,26 @@ impl Accounts {
         Self { ports, setup_code }
     }
 
-    /// Returns the session with this token digest and its account.
+    /// Returns the session with this token digest and its account. This use puts off its expiry.
     pub async fn who(&self, digest: SessionDigest) -> Result<SignedIn> {
-        self.ports
-            .sessions
-            .find(digest, self.ports.clock.now())
-            .await?
-            .ok_or(Error::unauthenticated("this session is unknown or has ended"))
+        let now = self.ports.clock.now();
+        let found = self.ports.sessions.find(digest, now).await?;
+        let mut me = found.ok_or(Error::unauthenticated("this session is unknown or has ended"))?;
+        let expires_at = self.session_expiry(me.session.created_at, now);
+        if expires_at.duration_since(me.session.expires_at) >= EXTENSION_MIN {
+            // If it fails, the next use tries again.
+            if self.ports.sessions.extend(digest, expires_at).await.is_ok() {
+                me.session.expires_at = expires_at;
+            }
+        }
+        Ok(me)
+    }
+
+    /// Returns when a session ends that began at `created_at` and was last used at `used_at`.
+    fn session_expiry(&self, created_at: Timestamp, used_at: Timestamp) -> Timestamp {
+        let AccountsSettings { session_lifetime, session_idle, .. } = self.ports.settings;
+        let after = |begin: Timestamp, time| begin.saturating_add(time).unwrap_or(Timestamp::MAX);
+        after(created_at, session_lifetime).min(after(used_at, session_idle))
     }
 
     /// Returns the account with this username.
@@ -168,12 +189,11 @@ impl Accounts {
     ) -> Result<Option<FreshSession>> {
         let now = self.ports.clock.now();
         let token = secret::random_token(TOKEN_PREFIX, &*self.ports.random);
-        let expires_at = now.saturating_add(self.ports.settings.session_lifetime);
         let session = Session {
             id: SessionId(time_ordered_id(&*self.ports.random, now)),
             account: account.id,
             created_at: now,
-            expires_at: expires_at.unwrap_or(Timestamp::MAX),
+            expires_at: self.session_expiry(now, now),
             agent: session::described(agent),
         };
         let digest = SessionDigest::of(&token);
@@ -181,7 +201,8 @@ impl Accounts {
         let began = self.ports.sessions.begin(new).await?;
         let device = device::token(&self.ports.secret, &account, now);
         let signed_in = SignedIn { session, account };
-        Ok(began.then_some(FreshSession { token, signed_in, device }))
+        let lifetime = self.ports.settings.session_lifetime;
+        Ok(began.then_some(FreshSession { token, signed_in, device, lifetime }))
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Session {
     pub account: AccountId,
     /// The time of the sign-in.
     pub created_at: Timestamp,
-    /// The expiry.
+    /// The expiry, unless the session is used before.
     pub expires_at: Timestamp,
     /// The `User-Agent`, shortened.
     pub agent: String,

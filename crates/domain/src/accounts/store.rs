@@ -109,6 +109,9 @@ pub trait SessionStore: Send + Sync {
     /// Returns the session with this token digest and its account, if it is valid at `now`.
     async fn find(&self, digest: SessionDigest, now: Timestamp) -> Result<Option<SignedIn>>;
 
+    /// Puts off the expiry of the session with this token digest, if it exists.
+    async fn extend(&self, digest: SessionDigest, expires_at: Timestamp) -> Result<()>;
+
     /// Returns an account's sessions that are valid at `now`, newest first, at most `limit`.
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>>;
 

@@ -53,6 +53,7 @@ pub(crate) fn accounts(
         random: Arc::new(OsRandom),
         settings: AccountsSettings {
             session_lifetime: SignedDuration::from_hours(1),
+            session_idle: SignedDuration::from_hours(1),
             open_sign_up: true,
         },
     })

@@ -190,6 +190,7 @@ pub(crate) struct AccountsConfig {
     pub(crate) open_sign_up: bool,
     pub(crate) breached_passwords: PathBuf,
     pub(crate) session_days: u32,
+    pub(crate) idle_days: u32,
     pub(crate) key_file: PathBuf,
     #[serde(deserialize_with = "listen::deserialize")]
     pub(crate) listen: SocketAddr,

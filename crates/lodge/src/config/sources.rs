@@ -251,6 +251,7 @@ fn check(config: &Config) -> Result<()> {
         ("accounts.connections_max", config.accounts.connections_max as u64),
         ("accounts.connections", config.accounts.connections as u64),
         ("accounts.session_days", u64::from(config.accounts.session_days)),
+        ("accounts.idle_days", u64::from(config.accounts.idle_days)),
         ("embedded.page_cache_mib", u64::from(config.embedded.page_cache_mib)),
         ("embedded.readers", config.embedded.readers as u64),
         ("embedded.queue_max", config.embedded.queue_max as u64),

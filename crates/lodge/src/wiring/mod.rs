@@ -337,6 +337,7 @@ fn links_settings(config: &Config) -> LinksSettings {
 fn accounts_settings(config: &Config) -> AccountsSettings {
     AccountsSettings {
         session_lifetime: SignedDuration::from_hours(24 * i64::from(config.accounts.session_days)),
+        session_idle: SignedDuration::from_hours(24 * i64::from(config.accounts.idle_days)),
         open_sign_up: config.accounts.open_sign_up,
     }
 }

@@ -235,6 +235,37 @@ fn signing_out_everywhere_ends_every_session_of_this_account() {
 }
 
 #[test]
+fn a_session_ends_after_fourteen_days_without_use_and_thirty_in_any_case() {
+    const DAY_MS: i64 = 24 * 3_600 * 1_000;
+    let (server, [token]) =
+        Lodge::new().with("LODGE_ACCOUNTS_SESSION_CACHE_S", "0").start_with(["ada"]);
+    let set = |created_days_ago: i64, expires_in_days: i64| {
+        let now = jiff::Timestamp::now().as_millisecond();
+        let (created, expires) = (now - created_days_ago * DAY_MS, now + expires_in_days * DAY_MS);
+        let sql = "UPDATE sessions SET created_at = ?1, expires_at = ?2";
+        server.lodge.database().execute(sql, [created, expires]).unwrap();
+    };
+    let hours_left = || {
+        let expires: i64 = server.lodge.query("SELECT expires_at FROM sessions");
+        (expires - jiff::Timestamp::now().as_millisecond()) * 24 / DAY_MS
+    };
+    assert!((335..=336).contains(&hours_left()), "{}", hours_left());
+    for (created_days_ago, days) in [(1, 14), (20, 10), (29, 1)] {
+        set(created_days_ago, 1);
+        assert!(server.is_signed_in(&token));
+        let left = hours_left();
+        assert!(
+            (24 * days - 1..=24 * days).contains(&left),
+            "{left} hours after {created_days_ago}"
+        );
+    }
+    set(1, -1);
+    assert!(!server.is_signed_in(&token));
+    set(31, 1);
+    assert!(server.is_signed_in(&token), "kept by a longer limit of before");
+}
+
+#[test]
 fn a_password_change_ends_all_sessions_and_begins_a_new_one() {
     let server = Lodge::new().start();
     server.make_account("ada");

@@ -49,6 +49,7 @@ statements! {
     TOO_MANY = same("SELECT id FROM sessions WHERE account = ? ORDER BY id DESC LIMIT 1 OFFSET ?");
     END_OLDEST = same("DELETE FROM sessions WHERE account = ? AND id <= ?");
     END = same("DELETE FROM sessions WHERE account = ? AND id = ?");
+    EXTEND = same("UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at < ?");
     FIND = same(concat!("SELECT ", columns!(), ", ", account_columns!(), " FROM sessions x \
         JOIN accounts a ON a.id = x.account WHERE x.digest = ? AND ", is_live!(), "?"));
     LIVE = same(concat!("SELECT 1 FROM sessions x JOIN accounts a ON a.id = x.account \
@@ -80,6 +81,13 @@ impl<D: Database> SessionStore for SqlSessions<D> {
     async fn find(&self, digest: SessionDigest, now: Timestamp) -> Result<Option<SignedIn>> {
         let find = move |tx: &mut dyn Tx| tx.one(&FIND, values![&digest.0, now], read_signed_in);
         metered::read(&*self.database, find).await
+    }
+
+    async fn extend(&self, digest: SessionDigest, expires_at: Timestamp) -> Result<()> {
+        let extend = move |tx: &mut dyn Tx| {
+            tx.execute(&EXTEND, values![expires_at, &digest.0, expires_at]).map(drop)
+        };
+        metered::update_token(&*self.database, extend).await
     }
 
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>> {

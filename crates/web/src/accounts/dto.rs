@@ -72,6 +72,7 @@ pub(crate) struct SessionToken {
     /// Send it as `Authorization: Bearer`.
     #[schema(example = "session_…")]
     token: String,
+    /// Each use puts it off, up to a limit of the server.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }
@@ -242,6 +243,7 @@ pub(crate) struct SessionJson {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    /// Each use puts it off, up to a limit of the server.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
     /// The `User-Agent` at sign-in.
