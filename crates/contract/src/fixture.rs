@@ -9,6 +9,7 @@ use lodge_domain::{
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
+    security::SecurityEventStore,
 };
 
 use crate::accounts::{fresh_name, made};
@@ -21,6 +22,8 @@ pub struct AccountsFixture {
     pub sessions: Arc<dyn SessionStore>,
     /// Identities of the same accounts.
     pub identities: Arc<dyn IdentityStore>,
+    /// Security events.
+    pub security_events: Arc<dyn SecurityEventStore>,
 }
 
 impl AccountsFixture {

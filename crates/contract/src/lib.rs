@@ -36,6 +36,7 @@ pub mod replacements;
 pub mod ride_searches;
 pub mod rides;
 pub mod samples;
+pub mod security_events;
 pub mod sessions;
 mod spy_store;
 
@@ -134,6 +135,8 @@ macro_rules! accounts_promises {
             accounts::the_events_of_an_account_are_stored,
             accounts::many_accounts_are_created_together,
             accounts::accounts_are_listed_by_name,
+            security_events::security_events_are_listed_newest_first_by_filter,
+            security_events::a_repeated_event_is_one_row_with_the_highest_count,
             sessions::a_session_is_found_by_its_token_until_it_expires,
             sessions::the_sessions_of_an_account_are_listed,
             sessions::one_session_is_ended,

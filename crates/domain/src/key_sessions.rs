@@ -10,6 +10,7 @@ use crate::{
     Clock, Random, Result,
     keys::{ApiKey, KeyId, Keys},
     secret,
+    security::{self, SecurityActor, SecurityEventKind},
 };
 
 /// The lifetime of a session.
@@ -70,6 +71,7 @@ impl KeySessions {
         let expires_at = began_at.saturating_add(KEY_SESSION_LIFETIME).unwrap_or(Timestamp::MAX);
         let digest = secret::token_digest(&token);
         self.store.begin(KeySession { digest, key, began_at, expires_at }).await?;
+        security::record_by(SecurityActor::Key(key.0), SecurityEventKind::SignIn, None, "");
         Ok(token)
     }
 

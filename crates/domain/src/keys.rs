@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Clock, Error, Random, Result, secret};
+use crate::{
+    Clock, Error, Random, Result, secret,
+    security::{self, SecurityActor, SecurityEventKind},
+};
 
 /// The prefix of every API key's token.
 pub const TOKEN_PREFIX: &str = "lodge_";
@@ -71,13 +74,19 @@ impl Keys {
         let name = parse_name(name)?;
         let token = secret::random_token(self.prefix, &*self.random);
         let key = self.store.add(name, secret::token_digest(&token), self.clock.now()).await?;
+        self.record(SecurityEventKind::KeyCreated, name);
         Ok((key, token))
     }
 
     /// Returns the key that `token` belongs to, unless it is revoked.
     pub async fn authenticate(&self, token: &str) -> Result<ApiKey> {
         let found = self.store.find(secret::token_digest(token)).await?;
-        found.filter(|key| key.revoked_at.is_none()).ok_or_else(|| {
+        let found = found.filter(|key| key.revoked_at.is_none());
+        if let Some(key) = found.as_ref().filter(|_| self.prefix == TOKEN_PREFIX) {
+            security::acting_as(SecurityActor::Key(key.id.0));
+        }
+        found.ok_or_else(|| {
+            security::record(SecurityEventKind::KeyRefused, None, self.noun);
             Error::Unauthenticated(format!("this {} is unknown or revoked", self.noun).into())
         })
     }
@@ -94,9 +103,15 @@ impl Keys {
 
     /// Revokes the key called `name`; its links stay.
     pub async fn revoke(&self, name: &str) -> Result<ApiKey> {
-        self.store.revoke(name, self.clock.now()).await?.ok_or_else(|| {
+        let revoked = self.store.revoke(name, self.clock.now()).await?.ok_or_else(|| {
             Error::NotFound(format!("there is no {} with this name", self.noun).into())
-        })
+        })?;
+        self.record(SecurityEventKind::KeyRevoked, name);
+        Ok(revoked)
+    }
+
+    fn record(&self, kind: SecurityEventKind, name: &str) {
+        security::record(kind, None, format!("{} {name}", self.noun));
     }
 }
 

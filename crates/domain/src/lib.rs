@@ -20,6 +20,7 @@ pub mod pictures;
 pub mod random;
 pub mod rides;
 pub mod secret;
+pub mod security;
 mod tasks;
 mod text;
 

@@ -9,6 +9,8 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 
+use crate::security;
+
 /// Runs work to completion in the background, independent of the caller.
 pub trait Tasks: Send + Sync {
     /// Starts `task` in the background.
@@ -45,7 +47,7 @@ impl<T: Send + 'static> Future for RunToCompletion<T> {
 impl<T: Send + 'static> Drop for RunToCompletion<T> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
-            self.tasks.spawn(work.map(drop).boxed());
+            self.tasks.spawn(security::carried(work.map(drop)).boxed());
         }
     }
 }

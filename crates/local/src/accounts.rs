@@ -16,6 +16,7 @@ use lodge_domain::{
         AccountId, Backend, Call, FeedPage, FeedPosition, ModerationCommand, OwnAccountCall, Reply,
         SessionDigest, SignedIn,
     },
+    security::{self, SecurityActor},
 };
 use moka::sync::Cache;
 use parking_lot::RwLock;
@@ -256,13 +257,21 @@ fn remembering(kept: Duration) -> Cache<SessionDigest, CachedSession> {
 impl Backend for CachedAccounts {
     async fn call(&self, call: Call) -> Result<Reply> {
         match call {
-            Call::Who(session) => self.who(session).await,
+            Call::Who(session) => {
+                let reply = self.who(session).await?;
+                if let Reply::Who(me) = &reply {
+                    security::acting_as(SecurityActor::Account(me.account.id));
+                }
+                Ok(reply)
+            }
             Call::Own { session, call } => {
                 let changes = !matches!(
                     call,
                     OwnAccountCall::Sessions
                         | OwnAccountCall::Export
-                        | OwnAccountCall::Moderate(ModerationCommand::List(_))
+                        | OwnAccountCall::Moderate(
+                            ModerationCommand::List(_) | ModerationCommand::SecurityEvents(_)
+                        )
                         | OwnAccountCall::Identities
                         | OwnAccountCall::BeginLink { .. }
                 );

@@ -1,5 +1,5 @@
-//! In-process parts that work with any engine: caches as decorators of ports, failure counters, and the thread pool
-//! that hashes passwords, and the list of stolen ones.
+//! In-process parts that work with any engine: caches as decorators of ports, failure counters, the thread pool that
+//! hashes passwords, the list of stolen ones, and the security log.
 
 mod accounts;
 mod breached;
@@ -12,10 +12,17 @@ mod gates;
 mod keys;
 mod links;
 mod passwords;
+mod security_log;
 mod single_flight;
 mod token_cache;
 
 pub use self::{
-    accounts::CachedAccounts, breached::BreachedFilter, failures::CountedFailures,
-    gates::CachedGates, keys::CachedKeys, links::CachedLinks, passwords::Argon2Pool,
+    accounts::CachedAccounts,
+    breached::BreachedFilter,
+    failures::CountedFailures,
+    gates::CachedGates,
+    keys::CachedKeys,
+    links::CachedLinks,
+    passwords::Argon2Pool,
+    security_log::{SECURITY_EVENTS_WAITING_MAX, SecurityLog},
 };

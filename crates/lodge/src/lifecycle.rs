@@ -3,7 +3,7 @@
 use std::{io::ErrorKind, net::SocketAddr, sync::Arc};
 
 use anyhow::{Context, Result};
-use lodge_domain::accounts::Backend;
+use lodge_domain::accounts::{Backend, RecordedCalls};
 use lodge_web::{
     HttpService,
     edge::{
@@ -152,7 +152,11 @@ fn bind_web_tier(config: &Config, services: &Services) -> Result<Option<WebTierL
         return Ok(None);
     };
     let listener = bind("accounts.listen", config.accounts.listen)?;
-    Ok(Some((listener, Arc::clone(accounts) as Arc<dyn Backend>, options)))
+    let backend = Arc::new(RecordedCalls {
+        backend: Arc::clone(accounts) as _,
+        recorder: Arc::clone(&services.security) as _,
+    });
+    Ok(Some((listener, backend, options)))
 }
 
 /// Binds the address of the setting `key`.

@@ -114,7 +114,7 @@ pub(crate) fn export_ride_counts(progress: &ProcessTotals) {
 }
 
 /// Counters without labels.
-const COUNTERS: [(&str, &str); 11] = [
+const COUNTERS: [(&str, &str); 12] = [
     (
         "lodge_http_connections_per_address_refused_total",
         "Connections refused because their address has too many",
@@ -131,6 +131,10 @@ const COUNTERS: [(&str, &str); 11] = [
     ("lodge_rides_limited_total", "Ride events over a rate limit; also counted as refused"),
     ("lodge_accounts_cache_hits_total", "Session lookups answered from the cache"),
     ("lodge_accounts_cache_misses_total", "Session lookups sent to the accounts backend"),
+    (
+        "lodge_security_events_dropped_total",
+        "Security events that were logged but not stored, because too many waited",
+    ),
     ("lodge_wire_connections_refused_total", "Connections refused by the accounts tier's limit"),
     ("lodge_wire_dials_failed_total", "Failed connection attempts to the accounts tier"),
     ("lodge_wire_hellos_failed_total", "Connections that failed to prove their key or certificate"),

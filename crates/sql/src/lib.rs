@@ -12,6 +12,7 @@ mod key_sessions;
 mod keys;
 pub mod outcomes;
 mod rides;
+mod security_events;
 mod statement;
 mod tx;
 mod workers;
@@ -24,6 +25,7 @@ pub use self::{
     key_sessions::SqlKeySessions,
     keys::{KeyTable, SqlKeys, read_key},
     rides::{SqlGates, SqlPasses},
+    security_events::{ACTS_KEPT, FAILURES_KEPT, SECURITY_EVENTS_KEPT, SqlSecurityEvents},
     statement::Statement,
     tx::{Columns, FromValue, Row, Tx, Value},
     workers::Workers,
@@ -38,5 +40,6 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         .chain(outcomes::STATEMENTS.iter().copied())
         .chain(key_sessions::STATEMENTS.iter().copied())
         .chain(accounts::statements())
+        .chain(security_events::STATEMENTS.iter().copied())
         .chain(rides::statements())
 }

@@ -42,10 +42,11 @@ use lodge_domain::{
     links::{ClickStore, LinkStore, Mode},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
+    security::SecurityEventStore,
 };
 use lodge_sql::{
     KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeySessions, SqlKeys, SqlPasses,
-    SqlReadPositions, SqlSessions,
+    SqlReadPositions, SqlSecurityEvents, SqlSessions,
 };
 
 pub use crate::{
@@ -147,6 +148,11 @@ impl Sqlite {
     /// Returns the store of identities linked to accounts.
     pub fn identities(&self) -> Arc<dyn IdentityStore> {
         Arc::new(SqlIdentities(Arc::clone(&self.0)))
+    }
+
+    /// Returns the store of security events.
+    pub fn security_events(&self) -> Arc<dyn SecurityEventStore> {
+        Arc::new(SqlSecurityEvents(Arc::clone(&self.0)))
     }
 
     /// Returns the log of ride events.

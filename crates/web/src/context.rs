@@ -13,6 +13,7 @@ use lodge_domain::{
     key_sessions::KeySessions,
     keys::Keys,
     secret::{InstallationSecret, SecretText},
+    security::SecurityRecorder,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +35,8 @@ pub(crate) struct SiteContext {
     pub(crate) accounts: Option<AccountsClient>,
     /// Signs what idempotency keys are compared by.
     pub(crate) secret: InstallationSecret,
+    /// Records security events.
+    pub(crate) security: Arc<dyn SecurityRecorder>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     /// The public base URL, without a trailing slash; `None` derives it from each request's `Host`.

@@ -14,7 +14,11 @@ use axum::{
 use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode, Uri, Version, header};
 use hyper::body::Incoming;
-use lodge_domain::{Error, links::Links};
+use lodge_domain::{
+    Error,
+    links::Links,
+    security::{self, SecurityActor, SecurityContext, SecurityEventKind},
+};
 use tower::ServiceExt;
 
 use self::form::ProblemFormat;
@@ -142,22 +146,36 @@ impl HttpService {
 
         let checked =
             checked.and_then(|()| cross_site::check(&method, request.uri(), request.headers()));
+        let refusal = if checked.is_ok() {
+            SecurityEventKind::AccessRefused
+        } else {
+            SecurityEventKind::CrossSiteRefused
+        };
+        let recorder = Arc::clone(&self.0.site.security);
+        let security =
+            SecurityContext::new(recorder, Some(client.address()), SecurityActor::Visitor);
         let mut response = match checked {
-            Ok(()) => self.within_time(peer, client, &id, request).await,
+            Ok(()) => {
+                let answer = self.within_time(peer, client, &id, request);
+                security::within(Arc::clone(&security), answer).await
+            }
             Err(error) => Problem::from(error).into_response(),
         };
+        let route = response
+            .extensions()
+            .get::<MatchedPath>()
+            .map_or("none", MatchedPath::as_str)
+            .to_owned();
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+            if problem.status == StatusCode::FORBIDDEN {
+                security.refuse(refusal, format!("{method} {route}"));
+            }
             response = form::render(&problem, response, form, &self.0.site.navigation, &id);
             log_problem(&problem, &method, &path, &id);
         }
         visit.complete(&self.0.site, &mut response).await;
         headers::add(&mut response, self.0.over_tls);
         response.headers_mut().insert(request_id::HEADER, id.header_value());
-        let route = response
-            .extensions()
-            .get::<MatchedPath>()
-            .map_or("none", MatchedPath::as_str)
-            .to_owned();
         instruments::request(&method, &route, response.status(), began);
         if self.0.access_log {
             let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);

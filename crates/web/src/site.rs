@@ -12,6 +12,7 @@ use lodge_domain::{
     links::Links,
     rides::Rides,
     secret::{InstallationSecret, SecretText},
+    security::SecurityRecorder,
 };
 use tokio_util::sync::CancellationToken;
 use utoipa::openapi::OpenApi;
@@ -47,6 +48,8 @@ pub struct Site {
     pub accounts: Option<AccountsClient>,
     /// Signs what idempotency keys are compared by.
     pub secret: InstallationSecret,
+    /// Records security events.
+    pub security: Arc<dyn SecurityRecorder>,
     /// The code with which the first admin is made; `None` if another process keeps the accounts.
     pub setup_code: Option<SecretText>,
     /// The clock.
@@ -97,6 +100,7 @@ impl Site {
             key_sessions: self.key_sessions,
             accounts: self.accounts,
             secret: self.secret,
+            security: self.security,
             clock: self.clock,
             random: self.random,
             public_url: settings.public_url.clone(),

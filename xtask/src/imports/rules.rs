@@ -23,7 +23,7 @@ const FROM_ACCOUNTS: [&str; 8] = [
 ];
 
 /// Traits of the domain that are not stores.
-const NO_STORES: [&str; 2] = ["Clock", "Random"];
+const NO_STORES: [&str; 3] = ["Clock", "Random", "SecurityRecorder"];
 
 /// Packages that import no other package of the workspace.
 const IMPORT_NONE: [&str; 3] = ["lodge-domain", "lodge-load", "lodge-testbed"];

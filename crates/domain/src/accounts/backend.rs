@@ -1,7 +1,7 @@
 //! The interface between the web tier and the accounts tier: calls as data, so that they run in this process or
 //! over the network.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use async_trait::async_trait;
 
@@ -11,7 +11,12 @@ use super::{
     ProfileChange, Provider, ProviderName, ProviderSignUp, Reply, Session, SessionDigest,
     SessionId, SignIn, SignUp, SignedIn, Username, client::calls,
 };
-use crate::{IdempotencyKey, Idempotent, Result, passwords::Password, secret::SecretText};
+use crate::{
+    IdempotencyKey, Idempotent, Result,
+    passwords::Password,
+    secret::SecretText,
+    security::{self, SecurityActor, SecurityContext, SecurityEvent, SecurityRecorder},
+};
 
 /// A handler of calls: the service itself, or a connection to a process that runs it.
 #[async_trait]
@@ -24,6 +29,23 @@ pub trait Backend: Send + Sync {
 impl Backend for Accounts {
     async fn call(&self, call: Call) -> Result<Reply> {
         call.answered_by(self).await
+    }
+}
+
+/// A [`Backend`] for calls of other processes, whose security events go to a recorder of this one.
+pub struct RecordedCalls {
+    /// The inner backend.
+    pub backend: Arc<dyn Backend>,
+    /// The recorder.
+    pub recorder: Arc<dyn SecurityRecorder>,
+}
+
+#[async_trait]
+impl Backend for RecordedCalls {
+    async fn call(&self, call: Call) -> Result<Reply> {
+        let recorder = Arc::clone(&self.recorder);
+        let context = SecurityContext::new(recorder, call.from(), SecurityActor::Visitor);
+        security::within(context, self.backend.call(call)).await
     }
 }
 
@@ -130,6 +152,12 @@ calls! {
         /// [`PICTURES_ASKED`](crate::pictures::PICTURES_PER_CALL_MAX) per call.
         pub fn pictured = Pictured(pictures: Vec<PictureId>) -> Vec<PictureId> {
             accounts.pictured(pictures).await?
+        }
+
+        /// Stores security events of a web process; at most
+        /// [`SECURITY_EVENTS_PER_CALL_MAX`](crate::security::SECURITY_EVENTS_PER_CALL_MAX) per call.
+        pub fn store_security_events = StoreSecurityEvents(events: Vec<SecurityEvent>) -> () {
+            accounts.store_security_events(events).await?;
         }
 
         /// Returns those of the accounts that exist; at most [`ACCOUNTS_ASKED`](super::ACCOUNTS_PER_CALL_MAX) per call.
@@ -239,6 +267,21 @@ calls! {
 }
 
 impl Call {
+    /// Returns the client's address, if the call carries it.
+    fn from(&self) -> Option<IpAddr> {
+        match self {
+            Self::SignIn(request) => request.from,
+            Self::Own {
+                call:
+                    OwnAccountCall::ChangePassword { from, .. }
+                    | OwnAccountCall::Delete { from, .. }
+                    | OwnAccountCall::BeginLink { from, .. },
+                ..
+            } => *from,
+            _ => None,
+        }
+    }
+
     /// Whether the call may leave a picture without an account.
     pub(super) fn may_take_a_picture(&self) -> bool {
         let Self::Own { call, .. } = self else { return false };

@@ -16,6 +16,7 @@ use crate::{
     passwords::{Password, PasswordOf},
     patch,
     pictures::PICTURES_PER_CALL_MAX,
+    security::{self, SecurityActor, SecurityEventKind},
 };
 
 /// The maximum age of a session that counts as reauthentication for an account without a password.
@@ -71,11 +72,17 @@ impl Accounts {
         if nickname.is_none() && email.is_none() {
             return self.account(me.account.id).await;
         }
-        if email.is_some() {
+        let changes_email = email.is_some();
+        if changes_email {
             self.reauthenticate(me, current, from).await?;
         }
         let change = AccountChange { nickname, email, ..AccountChange::default() };
-        self.change_own(me, change, AccountEventKind::Edited).await?.ok_or(NO_ACCOUNT)
+        let changed = self.change_own(me, change, AccountEventKind::Edited).await?;
+        if changes_email && changed.is_some() {
+            let (kind, id) = (SecurityEventKind::EmailChanged, me.account.id);
+            security::record_by(SecurityActor::Account(id), kind, Some(id), "");
+        }
+        changed.ok_or(NO_ACCOUNT)
     }
 
     /// Changes the password, ends all sessions, and begins a new one in place of the caller's. Requires
@@ -121,11 +128,18 @@ impl Accounts {
         // Counted apart from sign-ins, so that others who lock the name do not keep its owner from a new password.
         let name = format!("{} in {}", account.username, me.session.id.0);
         let now = self.ports.clock.now();
-        let counted = Counted::one(&*self.ports.failures, &name, from, now).await?;
-        let is_right =
-            self.verified(PasswordOf::Account(me.account.id), current, credential.password).await;
+        let counted = Counted::one(&*self.ports.failures, &name, from, now).await;
+        if matches!(counted, Err(Error::TooMany { .. })) {
+            security::record(SecurityEventKind::LockedOut, Some(account.id), "");
+        }
+        let (counted, of) = (counted?, PasswordOf::Account(me.account.id));
+        let is_right = self.verified(of, current, credential.password).await;
         counted.settle(&is_right).await;
-        if is_right? { Ok(()) } else { Err(NOT_IT) }
+        if is_right? {
+            return Ok(());
+        }
+        security::record(SecurityEventKind::ReauthenticationFailed, Some(account.id), "");
+        Err(NOT_IT)
     }
 
     /// Returns the caller's sessions, newest first.
@@ -156,7 +170,9 @@ impl Accounts {
     ) -> Result<Option<PictureId>> {
         self.reauthenticate(me, current, from).await?;
         let event = self.by_owner(me.account.id, AccountEventKind::Deleted);
-        self.ports.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
+        let removed = self.ports.store.remove(event.clone()).await?.ok_or(NO_ACCOUNT)?;
+        event.record("");
+        Ok(removed.picture)
     }
 
     /// Sets or removes the caller's picture; returns the account and the previous picture.
@@ -188,7 +204,8 @@ impl Accounts {
                 ..change.clone()
             };
             let event = self.event(id, AccountEventKind::PictureChanged, by);
-            if let Some(account) = self.ports.store.change(change, event).await? {
+            if let Some(account) = self.ports.store.change(change, event.clone()).await? {
+                event.record("");
                 return Ok((account, former));
             }
         }
@@ -239,7 +256,12 @@ impl Accounts {
         change: AccountChange,
         kind: AccountEventKind,
     ) -> Result<Option<Account>> {
-        self.ports.store.change(change, self.by_owner(me.account.id, kind)).await
+        let event = self.by_owner(me.account.id, kind);
+        let changed = self.ports.store.change(change, event.clone()).await?;
+        if changed.is_some() {
+            event.record("");
+        }
+        Ok(changed)
     }
 }
 

@@ -9,6 +9,7 @@ mod client;
 mod device;
 mod email;
 mod event;
+mod event_record;
 mod identity;
 mod me;
 mod moderation;
@@ -19,6 +20,7 @@ mod pictures;
 mod provider;
 mod provider_login;
 mod reply;
+mod security_events;
 mod service;
 mod session;
 mod setup;
@@ -34,7 +36,7 @@ pub use self::{
     },
     account_deletion::{AccountDeletion, OwnedByAccount},
     authorization_state::AUTHORIZATION_LIFETIME,
-    backend::{Backend, Call, OwnAccountCall},
+    backend::{Backend, Call, OwnAccountCall, RecordedCalls},
     breached::BreachedPasswords,
     client::AccountsClient,
     device::DEVICE_LIFETIME,
@@ -56,6 +58,7 @@ pub use self::{
     },
     provider_login::{LoginOutcome, ProviderSignUp, TICKET_LIFETIME},
     reply::Reply,
+    security_events::{NamedSecurityEvent, SecurityEventFilter},
     service::{Accounts, AccountsPorts, AccountsSettings, FreshSession},
     session::{EndSessions, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,

@@ -1,8 +1,8 @@
 //! Commands of moderators and admins on other accounts.
 
 use super::{
-    Account, AccountQuery, Accounts, PictureId, Role, SessionDigest, SignedIn, Username,
-    client::calls,
+    Account, AccountQuery, Accounts, NamedSecurityEvent, PictureId, Role, SecurityEventFilter,
+    SessionDigest, SignedIn, Username, client::calls,
 };
 use crate::{Error, Result, secret::SecretText};
 
@@ -20,6 +20,12 @@ calls! {
             me.account.check_role(Role::Moderator)?;
             let limit = query.limit.min(LISTED_MAX);
             accounts.list(AccountQuery { limit, ..query }).await?
+        }
+
+        /// Lists security events, newest first.
+        pub fn security_events = SecurityEvents(filter: SecurityEventFilter) -> Vec<NamedSecurityEvent> {
+            me.account.check_role(Role::Admin)?;
+            accounts.security_events(filter).await?
         }
 
         /// Bans an account.

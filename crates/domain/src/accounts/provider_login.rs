@@ -11,7 +11,12 @@ use super::{
     ProviderUser, Redeemed, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink, Unlinked,
     Username, authorization_state::AuthorizationState, sign_in::BANNED, sign_up::TAKEN,
 };
-use crate::{Error, Result, passwords::Password, secret};
+use crate::{
+    Error, Result,
+    passwords::Password,
+    secret,
+    security::{self, SecurityEventKind},
+};
 
 /// How long a ticket for a provider sign-up is valid.
 pub const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
@@ -113,8 +118,11 @@ impl Accounts {
             AuthorizationState::open(&self.ports.secret, &kept, self.ports.clock.now());
         let authorization =
             authorization.filter(|authorization| authorization.matches_callback(&provider, &state));
-        let AuthorizationState { redirect_uri, flow, linking, next, .. } =
-            authorization.ok_or(NOT_ASKED)?;
+        let AuthorizationState { redirect_uri, flow, linking, next, .. } = authorization
+            .ok_or_else(|| {
+                security::record(SecurityEventKind::LoginStateRefused, None, "");
+                NOT_ASKED
+            })?;
         if let Some(error) = error {
             return Err(declined(&error));
         }
@@ -127,7 +135,10 @@ impl Accounts {
         }
         let ProviderUser { identity, called } = self.ports.providers.identify(&exchange).await?;
         match self.ports.identities.find(&identity).await? {
-            Some(account) if account.banned_at.is_some() => Err(BANNED),
+            Some(account) if account.banned_at.is_some() => {
+                security::record(SecurityEventKind::SignInFailed, Some(account.id), "banned");
+                Err(BANNED)
+            }
             Some(account) => {
                 let fresh =
                     self.begin(account, AccountEventKind::SignedInByProvider, agent).await?;
@@ -173,6 +184,8 @@ impl Accounts {
         let account = NewAccount::new(username, None, self.ports.clock.now());
         match self.ports.identities.redeem(ticket, account).await? {
             Redeemed::Made(account) => {
+                let made = self.by_owner(account.id, AccountEventKind::SignedUp);
+                made.record("");
                 let fresh =
                     self.begin(account, AccountEventKind::SignedInByProvider, &agent).await?;
                 fresh.ok_or(CHANGED)
@@ -190,8 +203,11 @@ impl Accounts {
     /// Links an identity to the signed-in account.
     async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
         let event = self.by_owner(me.account.id, AccountEventKind::Linked);
-        match self.ports.identities.link(identity, me.session.id, event).await? {
-            Linked::Done => Ok(()),
+        match self.ports.identities.link(identity, me.session.id, event.clone()).await? {
+            Linked::Done => {
+                event.record("");
+                Ok(())
+            }
             Linked::Elsewhere => {
                 Err(Error::conflict("this identity is already linked to another account"))
             }
@@ -219,8 +235,11 @@ impl Accounts {
             issuers: set_up.map(|provider| provider.issuer.clone()).collect(),
         };
         let event = self.by_owner(me.account.id, AccountEventKind::Unlinked);
-        match self.ports.identities.unlink(unlink, event).await? {
-            Unlinked::Done => Ok(()),
+        match self.ports.identities.unlink(unlink, event.clone()).await? {
+            Unlinked::Done => {
+                event.record("");
+                Ok(())
+            }
             Unlinked::NotLinked => {
                 Err(Error::not_found("this provider is not linked to your account"))
             }

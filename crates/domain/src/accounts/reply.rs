@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountId, Export, FeedPage, FreshSession, LinkedIdentity, LoginOutcome,
-    LoginRedirect, PictureId, Provider, Session, SignedIn,
+    LoginRedirect, NamedSecurityEvent, PictureId, Provider, Session, SignedIn,
 };
 use crate::{Idempotent, secret::SecretText};
 
@@ -58,6 +58,8 @@ pub enum Reply {
     },
     /// The accounts that exist.
     Existing(Vec<AccountId>),
+    /// The security events, newest first.
+    SecurityEvents(Vec<NamedSecurityEvent>),
     /// Whether no account is an admin.
     NeedsAdmin(bool),
 }

@@ -17,6 +17,7 @@ use crate::{
     passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
     random::time_ordered_id,
     secret::{self, InstallationSecret, SecretText},
+    security::{self, SecurityActor, SecurityEventStore},
 };
 
 /// The settings of the accounts app.
@@ -50,6 +51,8 @@ pub struct AccountsPorts {
     pub breached: Option<Arc<dyn BreachedPasswords>>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// The store of security events.
+    pub security_events: Arc<dyn SecurityEventStore>,
     /// The source of random ids and tokens.
     pub random: Arc<dyn Random>,
     /// The store of linked identities.
@@ -93,6 +96,7 @@ impl Accounts {
         let now = self.ports.clock.now();
         let found = self.ports.sessions.find(digest, now).await?;
         let mut me = found.ok_or(Error::unauthenticated("this session is unknown or has ended"))?;
+        security::acting_as(SecurityActor::Account(me.account.id));
         let expires_at = self.session_expiry(me.session.created_at, now);
         if expires_at.duration_since(me.session.expires_at) >= EXTENSION_MIN {
             // If it fails, the next use tries again.
@@ -199,6 +203,11 @@ impl Accounts {
         let digest = SessionDigest::of(&token);
         let new = NewSession { session: session.clone(), digest, epoch: account.epoch, kind };
         let began = self.ports.sessions.begin(new).await?;
+        if began {
+            let by_provider = kind == AccountEventKind::SignedInByProvider;
+            let way = if by_provider { "by a provider" } else { "with a password" };
+            self.by_owner(account.id, kind).record(way);
+        }
         let device = device::token(&self.ports.secret, &account, now);
         let signed_in = SignedIn { session, account };
         let lifetime = self.ports.settings.session_lifetime;

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     secret::{self, SecretText},
+    security::{self, SecurityEventKind},
 };
 
 /// The prefix of every setup code.
@@ -46,7 +47,11 @@ impl Accounts {
         }
         let [typed, right] =
             [code, &self.setup_code].map(|code| secret::token_digest(code.reveal()));
-        if typed.ct_eq(&right).into() { Ok(()) } else { Err(WRONG_CODE) }
+        if typed.ct_eq(&right).into() {
+            return Ok(());
+        }
+        security::record(SecurityEventKind::SetupRefused, None, "");
+        Err(WRONG_CODE)
     }
 
     /// Of several calls at once one succeeds: the store checks the condition in the transaction of the change.
@@ -57,7 +62,9 @@ impl Accounts {
             ..AccountChange::default()
         };
         let event = self.by_owner(account, AccountEventKind::RoleChanged);
-        self.ports.store.change(change, event).await?.ok_or(HAS_ADMIN)
+        let made = self.ports.store.change(change, event.clone()).await?.ok_or(HAS_ADMIN)?;
+        event.record("the first admin");
+        Ok(made)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     failures::Counted,
     passwords::{Password, PasswordHash, PasswordOf},
     secret::SecretText,
+    security::{self, SecurityEventKind},
 };
 
 /// A request to sign in.
@@ -43,27 +44,36 @@ impl Accounts {
             None => None,
         };
         let (account, credential) = found.unzip();
+        let id = account.as_ref().map(|account| account.id);
         let is_known = |device: &SecretText, account| {
             device::is_known(&self.ports.secret, account, device, now)
         };
         let device =
             device.filter(|device| account.as_ref().is_some_and(|it| is_known(device, it)));
         // All spellings of one name share a counter.
-        let name = name.as_ref().map_or(typed.as_str(), Username::as_str);
-        let counted = match &device {
-            Some(device) => format!("{name} on {}", device.reveal()),
-            None => name.to_owned(),
+        let key = name.as_ref().map_or(typed.as_str(), Username::as_str);
+        let key = match &device {
+            Some(device) => format!("{key} on {}", device.reveal()),
+            None => key.to_owned(),
         };
-        let counted = Counted::one(&*self.ports.failures, &counted, from, now).await?;
+        let counted = Counted::one(&*self.ports.failures, &key, from, now).await;
+        if matches!(counted, Err(Error::TooMany { .. })) {
+            security::record(SecurityEventKind::LockedOut, id, "");
+        }
+        let counted = counted?;
         let hash = credential.and_then(|credential| credential.password);
         let is_to_renew = hash.as_ref().is_some_and(|hash| hash.needs_rehash(&password));
         let of = PasswordOf::Client(from);
         let is_right = self.verified(of, password.clone(), hash).await;
         counted.settle(&is_right).await;
         let Some(account) = account.filter(|_| matches!(is_right, Ok(true))) else {
+            if is_right.is_ok() {
+                security::record(SecurityEventKind::SignInFailed, id, "");
+            }
             return Err(is_right.err().unwrap_or(WRONG));
         };
         if account.banned_at.is_some() {
+            security::record(SecurityEventKind::SignInFailed, id, "banned");
             return Err(BANNED);
         }
         if is_to_renew {

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, SignUpOutcome, Username};
+use super::{
+    Account, AccountEventKind, Accounts, Email, NewAccount, NewPassword, Nickname, SignUpOutcome,
+    Username,
+};
 use crate::{Error, IdempotencyKey, Idempotent, Result, passwords::PasswordOf};
 
 /// A request to create an account.
@@ -54,7 +57,12 @@ impl Accounts {
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
         let nickname = nickname.unwrap_or_else(|| account.nickname.clone());
         let account = NewAccount { nickname, email, ..account };
-        self.ports.store.add(account, idempotency).await
+        let added = self.ports.store.add(account, idempotency).await?;
+        if let (Some(account), false) = (&added.outcome, added.replayed) {
+            let made = self.by_owner(account.id, AccountEventKind::SignedUp);
+            made.record("");
+        }
+        Ok(added)
     }
 
     async fn stored_sign_up(

@@ -15,6 +15,7 @@ use crate::{
     Error, Result,
     passwords::{PasswordHash, PasswordOf},
     secret::{self, SecretText},
+    security::{self, SecurityEventKind},
 };
 
 /// The lifetime of a one-time code, the longest that OWASP ASVS 5.0 allows (V6.5.5).
@@ -87,8 +88,9 @@ impl Accounts {
         let password = self.hash_new(PasswordOf::Client(None), "password", password).await?;
         let account = NewAccount::new(username, Some(password), self.ports.clock.now());
         let account = NewAccount { role, ..account };
-        let made = self.ports.store.add(account, None).await?.outcome;
-        made.ok_or(TAKEN)
+        let made = self.ports.store.add(account, None).await?.outcome.ok_or(TAKEN)?;
+        security::record(SecurityEventKind::AccountCreated, Some(made.id), role.name());
+        Ok(made)
     }
 
     /// Imports accounts; returns for each line whether its name was free, or its error.
@@ -96,7 +98,10 @@ impl Accounts {
         let now = self.ports.clock.now();
         let mut outcomes: Vec<_> = lines.iter().map(|line| line.parse(now)).collect();
         let parsed = outcomes.iter().filter_map(|line| line.as_ref().ok().cloned()).collect();
-        let mut added = self.ports.store.add_many(parsed).await?.into_iter();
+        let added = self.ports.store.add_many(parsed).await?;
+        let new = added.iter().filter(|is_new| **is_new).count();
+        security::record(SecurityEventKind::AccountsImported, None, new.to_string());
+        let mut added = added.into_iter();
         let told = outcomes.drain(..).map(|line| line.map(|_| added.next().unwrap_or_default()));
         Ok(told.collect())
     }
@@ -198,7 +203,11 @@ impl Accounts {
         let is_right =
             |reset: &Reset| bool::from(reset.digest.ct_eq(&digest)) && now < reset.expires_at;
         let is_right = credential.and_then(|known| known.reset).as_ref().is_some_and(is_right);
-        let account = account.filter(|_| is_right).ok_or(NO_CODE)?;
+        let id = account.as_ref().map(|account| account.id);
+        let Some(account) = account.filter(|_| is_right) else {
+            security::record(SecurityEventKind::PasswordResetFailed, id, "");
+            return Err(NO_CODE);
+        };
         let event = self.by_owner(account.id, AccountEventKind::PasswordReset);
         let change = AccountChange {
             password: Some(self.hash_new(PasswordOf::Client(None), "new", new).await?),
@@ -210,7 +219,9 @@ impl Accounts {
             ..AccountChange::default()
         };
         // At another epoch the code was used or replaced.
-        self.ports.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
+        self.ports.store.change(change, event.clone()).await?.ok_or(NO_CODE)?;
+        event.record("");
+        Ok(())
     }
 
     /// Changes an account, if its role and that of the staff member are those that were read.
@@ -223,7 +234,10 @@ impl Accounts {
     ) -> Result<Account> {
         let change = with_roles(change, account, by);
         let event = self.event(account.id, kind, actor(by));
-        self.ports.store.change(change, event).await?.ok_or(CHANGED)
+        let role = change.role.map_or("", Role::name);
+        let changed = self.ports.store.change(change, event.clone()).await?.ok_or(CHANGED)?;
+        event.record(role);
+        Ok(changed)
     }
 }
 

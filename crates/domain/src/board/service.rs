@@ -5,10 +5,11 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 
 use super::{
-    Action, Actor, Applied, BoardEvent, BoardLog, BoardMembers, Channel, ChannelChange, Channels,
-    Cursor, EventId, EventRange, EventsPage, KnownMember, Message, MessagePictures, MessageSearch,
-    MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Profile, ReadPosition,
-    ReadPositions, Report, Reports, Slug, Topic, UNREAD_MAX, Unread, Version, Word,
+    Action, Actor, Applied, BoardEvent, BoardEventContent, BoardLog, BoardMembers, Channel,
+    ChannelChange, Channels, Cursor, EventId, EventRange, EventsPage, KnownMember, Message,
+    MessagePictures, MessageSearch, MessagesPage, MessagesQuery, NewMessage, PersonId, Posted,
+    Profile, ReadPosition, ReadPositions, Report, Reports, Slug, Topic, UNREAD_MAX, Unread,
+    Version, Word,
     notifier::{MentionWatch, Notifier},
     rules,
 };
@@ -17,6 +18,7 @@ use crate::{
     accounts::{AccountId, AccountsClient, Username},
     keys::Keys,
     pictures::PictureKeeper,
+    security::{self, SecurityEventKind},
 };
 
 /// Pending member updates of a listener.
@@ -200,6 +202,7 @@ impl Board {
         let applied =
             self.stores.log.apply(channel.clone(), message, action, by.clone(), now).await?;
         let Some(Applied { event, detached_picture: former }) = applied else { return Ok(None) };
+        record_moderation(&event);
         self.notifier.notify(channel.clone(), &event);
         if let Some(picture) = former {
             self.keeper.remove(picture).await;
@@ -275,7 +278,12 @@ impl Board {
         by.check_staff()?;
         let created_at = self.clock.now();
         let new = Channel { slug, topic, slow_mode_s: 0, is_archived: false, created_at };
-        self.stores.channels.create(new).await
+        let (channel, is_new) = self.stores.channels.create(new).await?;
+        if is_new {
+            let detail = format!("#{} created", channel.slug);
+            security::record(SecurityEventKind::ChannelChanged, None, detail);
+        }
+        Ok((channel, is_new))
     }
 
     /// Updates a channel.
@@ -293,7 +301,11 @@ impl Board {
             ));
         }
         let changed = self.stores.channels.change(slug.clone(), change.checked()?).await?;
-        changed.ok_or(Error::not_found("there is no such channel"))
+        let changed = changed.ok_or(Error::not_found("there is no such channel"))?;
+        let state = if changed.is_archived { ", archived" } else { "" };
+        let detail = format!("#{slug}{state}");
+        security::record(SecurityEventKind::ChannelChanged, None, detail);
+        Ok(changed)
     }
 
     /// Returns the banned members.
@@ -311,7 +323,8 @@ impl Board {
         is_banned: bool,
     ) -> Result<KnownMember> {
         by.check_staff()?;
-        if accounts.user(name.clone()).await?.role >= by.role {
+        let account = accounts.user(name.clone()).await?;
+        if account.role >= by.role {
             return Err(Error::forbidden("you can ban only accounts with a lower role than yours"));
         }
         let known = self.stores.people.find_by_username(name).await?;
@@ -321,7 +334,14 @@ impl Board {
         if is_banned {
             let _ = self.member_updates.send(MemberUpdate::Banned(known.profile.person));
         }
-        banned.ok_or(Error::not_found("this account has never been on this board"))
+        let banned = banned.ok_or(Error::not_found("this account has never been on this board"))?;
+        let kind = if is_banned {
+            SecurityEventKind::BoardBanned
+        } else {
+            SecurityEventKind::BoardUnbanned
+        };
+        security::record(kind, Some(account.id), "");
+        Ok(banned)
     }
 
     /// Reports a message to the moderators.
@@ -392,6 +412,14 @@ impl Board {
             return Err(Error::invalid("q", "must contain at least one word"));
         }
         self.stores.log.search(MessageSearch { channel, words, limit, reader: by.id() }).await
+    }
+}
+
+fn record_moderation(event: &BoardEvent) {
+    if let BoardEventContent::Hide { target, is_hidden } = &event.content {
+        let done = if *is_hidden { "hidden" } else { "shown" };
+        let detail = format!("message {target} {done}");
+        security::record(SecurityEventKind::MessageModerated, None, detail);
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     PICTURES_PER_CALL_MAX, Picture, PictureDecoder, PictureId, PictureOwners, PictureSize,
     PictureStore, Shape,
 };
-use crate::{Error, Random, Result, Tasks};
+use crate::{Error, Random, Result, Tasks, security};
 
 /// The age at which a picture without an owner counts as abandoned. A picture is stored before it is assigned, by
 /// some seconds at most.
@@ -121,6 +121,7 @@ pub(crate) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     let (done, receiver) = oneshot::channel();
+    let work = security::carried(work);
     tasks.spawn(async move { drop(done.send(work.await)) }.boxed());
     receiver.await.unwrap_or_else(|dropped| Err(Error::internal(dropped)))
 }

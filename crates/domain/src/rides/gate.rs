@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{GateId, ResortId, RideEventContent};
-use crate::{Clock, Error, Random, Result, keys, secret};
+use crate::{
+    Clock, Error, Random, Result, keys, secret,
+    security::{self, SecurityEventKind},
+};
 
 /// The prefix of every gate key.
 pub const GATE_PREFIX: &str = "lodge_gate_";
@@ -120,6 +123,7 @@ impl Gates {
         let name = keys::parse_name(name)?;
         let (token, digest) = self.new_token();
         let gate = self.store.add(name, resort, digest, self.clock.now()).await?;
+        record(SecurityEventKind::KeyCreated, name);
         Ok((gate, token))
     }
 
@@ -128,6 +132,7 @@ impl Gates {
     pub async fn renew(&self, name: &str) -> Result<(Gate, String)> {
         let (token, digest) = self.new_token();
         let gate = self.store.renew(name, digest).await?.ok_or_else(no_such_gate)?;
+        record(SecurityEventKind::KeyRenewed, name);
         Ok((gate, token))
     }
 
@@ -152,7 +157,10 @@ impl Gates {
             None
         };
         let live = found.filter(|gate| gate.revoked_at.is_none());
-        live.map(Sender::Gate).ok_or(Error::unauthenticated("this gate key is unknown or revoked"))
+        live.map(Sender::Gate).ok_or_else(|| {
+            security::record(SecurityEventKind::KeyRefused, None, "gate");
+            Error::unauthenticated("this gate key is unknown or revoked")
+        })
     }
 
     /// Returns all gates, oldest first.
@@ -168,8 +176,14 @@ impl Gates {
 
     /// Revokes the gate called `name`; its rides stay.
     pub async fn revoke(&self, name: &str) -> Result<Gate> {
-        self.store.revoke(name, self.clock.now()).await?.ok_or_else(no_such_gate)
+        let gate = self.store.revoke(name, self.clock.now()).await?.ok_or_else(no_such_gate)?;
+        record(SecurityEventKind::KeyRevoked, name);
+        Ok(gate)
     }
+}
+
+fn record(kind: SecurityEventKind, name: &str) {
+    security::record(kind, None, format!("gate {name}"));
 }
 
 fn no_such_gate() -> Error {

@@ -20,10 +20,12 @@ use lodge_domain::{
     key_sessions::KeySessionStore,
     keys::KeyStore,
     rides::{GateStore, PassStore},
+    security::SecurityEventStore,
 };
 use lodge_sql::{
     App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities,
-    SqlKeySessions, SqlKeys, SqlPasses, SqlSessions, Statement, Tx, Value, Workers,
+    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Statement, Tx, Value,
+    Workers,
 };
 use uuid::Uuid;
 
@@ -91,6 +93,11 @@ impl MariaDb {
     /// The store of identities at OpenID Connect and OAuth providers.
     pub fn identities(&self) -> Arc<dyn IdentityStore> {
         Arc::new(SqlIdentities(Arc::new(self.clone())))
+    }
+
+    /// The store of security events.
+    pub fn security_events(&self) -> Arc<dyn SecurityEventStore> {
+        Arc::new(SqlSecurityEvents(Arc::new(self.clone())))
     }
 
     /// The store of API keys.

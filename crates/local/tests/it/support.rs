@@ -30,6 +30,7 @@ pub(crate) fn account_stores(engine: &Sqlite) -> AccountsFixture {
         accounts: engine.accounts(),
         sessions: engine.sessions(),
         identities: engine.identities(),
+        security_events: engine.security_events(),
     }
 }
 
@@ -46,6 +47,7 @@ pub(crate) fn accounts(
         identities: engine.identities(),
         providers: Arc::new(NoProviders),
         secret: engine.secret(),
+        security_events: engine.security_events(),
         failures: Arc::clone(failures) as Arc<_>,
         passwords,
         breached: None,

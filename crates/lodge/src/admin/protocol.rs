@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use derive_more::TryInto;
 use lodge_domain::{
-    accounts::{Account, AccountQuery, EventWithStaff, ImportAccount, Role, Username},
+    accounts::{
+        Account, AccountQuery, EventWithStaff, ImportAccount, NamedSecurityEvent, Role,
+        SecurityEventFilter, Username,
+    },
     board::{Hook, HookId, HookUrl, Slug},
     keys::ApiKey,
     links::{
@@ -39,6 +42,8 @@ pub(crate) enum Command {
     Export { after: Option<Short> },
     /// A command about accounts.
     User(UserCommand),
+    /// List security events, newest first.
+    Events(SecurityEventFilter),
     /// A command about rides.
     Rides(RidesCommand),
     /// A command about bots.
@@ -164,6 +169,8 @@ pub(crate) enum CommandOutcome {
     UsersImported(Vec<Result<bool, String>>),
     /// The events of an account, newest first.
     UserEvents(Vec<EventWithStaff>),
+    /// Security events, newest first.
+    Events(Vec<NamedSecurityEvent>),
     /// A password reset code, which is shown only once.
     ResetIssued { code: SecretText },
     /// The gate and its new token, which is shown only once.

@@ -17,6 +17,7 @@ use lodge_domain::{
     board::Hooks,
     keys::Keys,
     rides::{GateId, Rides, SkierId},
+    security::{self, SecurityActor, SecurityContext, SecurityEventKind},
 };
 use tokio::{
     net::{UnixListener, UnixStream},
@@ -36,7 +37,10 @@ use super::{
         RidesCommand, UserCommand,
     },
 };
-use crate::wiring::{Backup, Services};
+use crate::{
+    jobs::security_events,
+    wiring::{Backup, Services},
+};
 
 /// The maximum number of concurrent admin sessions.
 const SESSIONS_MAX: usize = 8;
@@ -121,8 +125,29 @@ fn is_about_links(command: &Command) -> bool {
     matches!(command, CreateKey { .. } | ListKeys | RevokeKey { .. } | Import(_) | Export { .. })
 }
 
-/// Executes a command.
+/// Executes a command as the operator. Its security events are stored before it is answered.
 pub(super) async fn execute(
+    services: &Services,
+    command: Command,
+) -> anyhow::Result<CommandOutcome> {
+    let recorder = Arc::clone(&services.security) as _;
+    let context = SecurityContext::new(recorder, None, SecurityActor::Operator);
+    if matches!(command, Command::Events(_)) {
+        store_events(services).await;
+    }
+    let outcome = security::within(context, execute_as_operator(services, command)).await;
+    store_events(services).await;
+    outcome
+}
+
+/// Stores the security events that wait.
+async fn store_events(services: &Services) {
+    if let Err(error) = security_events::store_all(services, &mut Vec::new()).await {
+        tracing::error!(%error, "security events could not be stored; they are in the log only");
+    }
+}
+
+async fn execute_as_operator(
     services: &Services,
     command: Command,
 ) -> anyhow::Result<CommandOutcome> {
@@ -135,6 +160,7 @@ pub(super) async fn execute(
     Ok(match command {
         Command::Backup { to } => {
             let Backup { bytes, left_out } = services.engines.backup(&to).await?;
+            security::record(SecurityEventKind::OperatorCommand, None, "backup");
             CommandOutcome::BackedUp { bytes, left_out }
         }
         Command::CreateKey { name } => {
@@ -145,8 +171,22 @@ pub(super) async fn execute(
         Command::RevokeKey { name } => {
             CommandOutcome::KeyRevoked(services.keys.revoke(&name).await?)
         }
-        Command::Import(import) => CommandOutcome::Imported(services.links.import(import).await?),
-        Command::Export { after } => CommandOutcome::Exported(services.links.export(after).await?),
+        Command::Import(import) => {
+            security::record(SecurityEventKind::OperatorCommand, None, "import");
+            CommandOutcome::Imported(services.links.import(import).await?)
+        }
+        Command::Export { after } => {
+            if after.is_none() {
+                security::record(SecurityEventKind::OperatorCommand, None, "export");
+            }
+            CommandOutcome::Exported(services.links.export(after).await?)
+        }
+        Command::Events(filter) => {
+            let accounts = services.accounts.as_ref();
+            let accounts =
+                accounts.context("this process does not store accounts (apps, roles)")?;
+            CommandOutcome::Events(accounts.security_events(filter).await?)
+        }
         Command::User(command) => {
             let accounts = services.accounts.as_ref();
             let accounts =

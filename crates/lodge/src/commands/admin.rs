@@ -1,5 +1,6 @@
 //! `lodge admin`.
 
+mod events;
 mod hooks;
 mod rides;
 mod user;
@@ -64,6 +65,8 @@ enum AdminCommand {
     /// Create, import, list and ban accounts, set roles, and issue password reset codes.
     #[command(subcommand)]
     User(user::UserOptions),
+    /// List security events of the last 90 days, the newest first: sign-ins, refusals, and acts of staff and the operator.
+    Events(events::EventsOptions),
     /// Create, list, revoke and renew gates, which send rides with their own key.
     #[command(subcommand)]
     Gate(rides::GateCommand),
@@ -158,6 +161,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::Restore { .. } => {}
         AdminCommand::Key(command) => key(administrator, command)?,
         AdminCommand::User(command) => return user::carry_out(administrator, command),
+        AdminCommand::Events(options) => events::carry_out(administrator, options)?,
         AdminCommand::Gate(command) => rides::gate(administrator, command)?,
         AdminCommand::Bot(command) => bot(administrator, command)?,
         AdminCommand::Hook(command) => hooks::carry_out(administrator, command)?,

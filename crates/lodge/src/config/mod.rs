@@ -17,7 +17,7 @@ pub(crate) mod stores;
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::ValueEnum;
-use lodge_domain::links::Mode;
+use lodge_domain::{links::Mode, security::Addresses};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
@@ -163,6 +163,7 @@ pub(crate) struct LogConfig {
     pub(crate) format: LogFormat,
     pub(crate) filter: String,
     pub(crate) requests: bool,
+    pub(crate) addresses: Addresses,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

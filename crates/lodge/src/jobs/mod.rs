@@ -6,6 +6,7 @@ mod clicks;
 mod flushes;
 mod hooks;
 mod reload;
+pub(crate) mod security_events;
 mod ticks;
 
 use std::sync::Arc;
@@ -82,6 +83,7 @@ pub(crate) fn all(
         // Without it this process misses changes of other processes, and pending writes are not stored.
         .vital(),
         Job::on(&services.links, "store clicks", LastRequest, clicks::store),
+        Job::on(services, "store security events", LastRequest, security_events::store),
         Job::new("metrics upkeep", LastRequest, |stop| upkeep(metrics, stop)),
         Job::on(services, "remove expired data", LastRequest, move |services, stop| {
             cleanup::remove_expired(services, reserved, stop)

@@ -36,7 +36,7 @@ use lodge_domain::{
     rides::Rides,
     secret::InstallationSecret,
 };
-use lodge_local::{Argon2Pool, CachedAccounts, CachedLinks, CountedFailures};
+use lodge_local::{Argon2Pool, CachedAccounts, CachedLinks, CountedFailures, SecurityLog};
 use lodge_web::{Apps, BrandSettings, Logo, Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
 
@@ -83,6 +83,8 @@ pub(crate) struct Services {
     key_sessions: KeySessions,
     /// The clock of all services.
     pub(crate) clock: Arc<dyn Clock>,
+    /// The security events that are not stored yet.
+    pub(crate) security: Arc<SecurityLog>,
     secret: InstallationSecret,
     cache: Arc<CachedLinks>,
     /// Work that continues after its caller has gone.
@@ -150,6 +152,12 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let kept_here = config.stores_accounts();
     let providers = if kept_here { providers::providers(config)? } else { Arc::new(NoProviders) };
     let breached = breached::breached_passwords(config)?;
+    let security = Arc::new(SecurityLog::new(
+        config.log.addresses,
+        secret.clone(),
+        Arc::clone(&clock),
+        Arc::clone(&random),
+    ));
     let service = |ports: AccountPorts| {
         Accounts::new(AccountsPorts {
             store: ports.accounts,
@@ -157,6 +165,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
             identities: ports.identities,
             providers,
             secret: ports.secret,
+            security_events: ports.security_events,
             failures: Arc::new(CountedFailures::default()),
             passwords,
             breached,
@@ -198,6 +207,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         keys,
         key_sessions,
         clock,
+        security,
         secret,
         cache,
         tasks,
@@ -260,6 +270,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
         key_sessions: services.key_sessions.clone(),
         accounts: services.accounts_client(),
         secret: services.secret.clone(),
+        security: Arc::clone(&services.security) as _,
         setup_code: services.accounts.as_ref().map(|accounts| accounts.setup_code().clone()),
         clock: Arc::clone(&services.clock),
         random: Arc::new(OsRandom),

@@ -17,6 +17,7 @@ use lodge_domain::{
     links::ClickStore,
     rides::RideStores,
     secret::InstallationSecret,
+    security::SecurityEventStore,
 };
 use lodge_local::{CachedGates, CachedKeys, CachedLinks};
 use lodge_sqlite::{Folder, Options, Sqlite};
@@ -52,6 +53,7 @@ pub(super) struct AccountPorts {
     pub(super) accounts: Arc<dyn AccountStore>,
     pub(super) sessions: Arc<dyn SessionStore>,
     pub(super) identities: Arc<dyn IdentityStore>,
+    pub(super) security_events: Arc<dyn SecurityEventStore>,
     pub(super) secret: InstallationSecret,
 }
 
@@ -111,6 +113,7 @@ fn accounts_on_sqlite(sqlite: &Sqlite) -> AccountPorts {
         accounts: sqlite.accounts(),
         sessions: sqlite.sessions(),
         identities: sqlite.identities(),
+        security_events: sqlite.security_events(),
         secret: sqlite.secret(),
     }
 }

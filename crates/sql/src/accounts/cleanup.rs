@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    Failure, Tx,
+    Failure, Tx, security_events,
     statement::{pair, statements},
     tx::values,
 };
@@ -64,5 +64,6 @@ pub fn remove_expired(tx: &mut dyn Tx, now: Timestamp) -> Result<(u64, bool), Fa
         more |= removed == ROWS_A_CALL.unsigned_abs();
         rows += removed;
     }
-    Ok((rows, more))
+    let (removed, has_more) = security_events::remove_expired(tx, now, ROWS_A_CALL)?;
+    Ok((rows + removed, more | has_more))
 }

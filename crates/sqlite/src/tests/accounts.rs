@@ -30,6 +30,7 @@ fn fixture(sqlite: &Sqlite) -> AccountsFixture {
         accounts: sqlite.accounts(),
         sessions: sqlite.sessions(),
         identities: sqlite.identities(),
+        security_events: sqlite.security_events(),
     }
 }
 

@@ -28,7 +28,8 @@ async fn accounts_stores() -> (AccountsFixture, Guard) {
     let (engine, folder) = open();
     let (accounts, sessions) = (engine.accounts(), engine.sessions());
     let identities = engine.identities();
-    (AccountsFixture { accounts, sessions, identities }, (engine, folder))
+    let security_events = engine.security_events();
+    (AccountsFixture { accounts, sessions, identities, security_events }, (engine, folder))
 }
 
 mod accounts {

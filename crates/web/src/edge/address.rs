@@ -77,6 +77,14 @@ impl Client {
         }
     }
 
+    /// Returns the address; a loopback address for this machine.
+    pub(crate) fn address(self) -> IpAddr {
+        match self {
+            Self::Local => IpAddr::from([127, 0, 0, 1]),
+            Self::Remote(address) => address,
+        }
+    }
+
     /// Returns the key of rate limits: an IPv4 address or the /64 of an IPv6 address; `None` is not limited.
     pub(crate) fn limited_by(self) -> Option<IpAddr> {
         match self {

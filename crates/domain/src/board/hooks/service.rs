@@ -6,7 +6,10 @@ use super::{
     super::{Actor, EventLog, EventRange, Slug},
     Deliver, Hook, HookId, HookSecret, HookStore, HookUrl, NewHook,
 };
-use crate::{Clock, Error, Random, Result};
+use crate::{
+    Clock, Error, Random, Result,
+    security::{self, SecurityEventKind},
+};
 
 /// The ports that hooks need.
 #[derive(Clone)]
@@ -46,7 +49,10 @@ impl Hooks {
         let secret = HookSecret::draw(&**random);
         let created_at = clock.now();
         let new = NewHook { channel, url, secret: secret.clone(), cursor, created_at };
-        Ok((hooks.add(new).await?, secret))
+        let hook = hooks.add(new).await?;
+        let detail = format!("webhook {} of #{}", hook.id.0, hook.channel);
+        security::record(SecurityEventKind::WebhookAdded, None, detail);
+        Ok((hook, secret))
     }
 
     /// Returns every hook, oldest first.
@@ -57,6 +63,8 @@ impl Hooks {
     /// Removes a hook; a delivery in flight may still arrive.
     pub async fn remove(&self, id: HookId) -> Result<()> {
         if self.0.hooks.remove(id).await? {
+            let detail = format!("webhook {}", id.0);
+            security::record(SecurityEventKind::WebhookRemoved, None, detail);
             return Ok(());
         }
         Err(Error::not_found("there is no such webhook"))

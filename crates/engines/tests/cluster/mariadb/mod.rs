@@ -68,7 +68,8 @@ async fn accounts_without_admin() -> (AccountsFixture, MariaDb) {
 
 fn accounts_of(database: &MariaDb) -> AccountsFixture {
     let (accounts, sessions) = (database.accounts(), database.sessions());
-    AccountsFixture { accounts, sessions, identities: database.identities() }
+    let security_events = database.security_events();
+    AccountsFixture { accounts, sessions, identities: database.identities(), security_events }
 }
 
 async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {

@@ -9,7 +9,7 @@ use super::{admin, empty_database};
 const ROWS: u32 = 5_000;
 
 /// Fills the tables; `{n}` is the number of the row.
-const FILL: [&str; 11] = [
+const FILL: [&str; 12] = [
     "INSERT INTO api_keys (name, digest, created_at) SELECT {n}, MD5({n}), {n} FROM {rows}",
     "INSERT INTO key_sessions SELECT MD5({n}), {n}, {n} FROM {rows}",
     "INSERT INTO outcomes SELECT MD5({n}), MD5({n}), {n}, '', 1 FROM {rows}",
@@ -17,6 +17,7 @@ const FILL: [&str; 11] = [
      SELECT {n}, 0, 1, {n}, {n}, MD5({n}) FROM {rows}",
     "INSERT INTO sessions SELECT MD5({n}), UNHEX(MD5({n})), {n} DIV 10, 1, {n}, {n}, '' FROM {rows}",
     "INSERT INTO account_events (account, at, kind) SELECT {n} DIV 10, {n}, '' FROM {rows}",
+    "INSERT INTO security_events SELECT UNHEX(MD5({n})), {n}, {n}, 1, {n}, {n} MOD 2, {n}, {n}, {n}, '' FROM {rows}",
     "INSERT INTO account_feed SELECT {n}, {n}, {n} FROM {rows}",
     "INSERT INTO identities SELECT 'issuer', {n}, {n}, {n} FROM {rows}",
     "INSERT INTO tickets (digest, issuer, subject, expires_at) \
@@ -53,7 +54,7 @@ async fn filled(name: &str) -> Conn {
         connection.query_drop(fill.replace("{rows}", &rows).replace("{n}", "seq")).unwrap();
     }
     let tables = "api_keys, key_sessions, outcomes, accounts, sessions, account_events, account_feed, identities, \
-        tickets, gates, passes";
+        tickets, gates, passes, security_events";
     connection.query_drop(format!("ANALYZE TABLE {tables}")).unwrap();
     connection
 }
