@@ -189,6 +189,10 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("a one-time code").await;
     scene.open("/admin/accounts?search=unknown").await;
     look("accounts, none found").await;
+    scene.open("/admin/events").await;
+    look("security events").await;
+    scene.open("/admin/events?account=unknown").await;
+    look("security events, none found").await;
     admin(scene, look).await;
     board(scene, look).await;
     scene.open("/account").await;

@@ -50,6 +50,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/admin/accounts", "GET"),
     ("/admin/accounts/{username}", "GET POST"),
     ("/admin/bots", "GET POST"),
+    ("/admin/events", "GET"),
     ("/admin/gates", "GET POST"),
     ("/admin/keys", "GET POST"),
     ("/admin/setup", "GET POST"),

@@ -27,12 +27,20 @@ const APP: &str = "Accounts";
 /// The pages of accounts on the overview for staff.
 pub(crate) const ADMIN: Section = Section {
     title: "Accounts",
-    entries: &[Entry {
-        path: "/admin/accounts",
-        title: "Accounts",
-        about: "Search, roles, bans and one-time codes.",
-        least: Role::Moderator,
-    }],
+    entries: &[
+        Entry {
+            path: "/admin/accounts",
+            title: "Accounts",
+            about: "Search, roles, bans and one-time codes.",
+            least: Role::Moderator,
+        },
+        Entry {
+            path: "/admin/events",
+            title: "Security events",
+            about: "Sign-ins, refusals, and acts of moderators and admins.",
+            least: Role::Admin,
+        },
+    ],
 };
 
 /// The routes of accounts.

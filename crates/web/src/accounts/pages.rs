@@ -3,6 +3,7 @@
 mod account;
 mod admin_account;
 mod admin_accounts;
+mod admin_events;
 mod check;
 mod delete;
 mod device;
@@ -44,6 +45,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::GET, "/admin/setup", setup::form)
         .on(Method::POST, "/admin/setup", setup::make)
         .on(Method::GET, "/admin/accounts", admin_accounts::list)
+        .on(Method::GET, "/admin/events", admin_events::list)
         .on(Method::GET, "/admin/accounts/{username}", admin_account::show)
         .on(Method::POST, "/admin/accounts/{username}", admin_account::change)
 }

@@ -83,3 +83,17 @@ impl FromRequestParts<AccountsApp> for Staff {
         is_staff.map(|()| Self(me)).map_err(IntoResponse::into_response)
     }
 }
+
+/// The same for administrators, with a redirect to the list of security events.
+pub(super) struct AdminOnly(pub(super) Me);
+
+impl FromRequestParts<AccountsApp> for AdminOnly {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AccountsApp) -> Result<Self, Response> {
+        let me = Me::of(parts, app).await.map_err(IntoResponse::into_response)?;
+        let me = me.ok_or_else(|| redirect_to("/login?next=/admin/events").into_response())?;
+        let is_admin = me.account().check_role(Role::Admin).map_err(Problem::from);
+        is_admin.map(|()| Self(me)).map_err(IntoResponse::into_response)
+    }
+}

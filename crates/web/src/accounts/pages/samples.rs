@@ -4,15 +4,18 @@ use askama::Template;
 use jiff::Timestamp;
 use lodge_domain::{
     accounts::{
-        Account, AccountId, Email, Nickname, ProviderName, Role, Session, SessionId, Username,
+        Account, AccountId, Email, NamedSecurityEvent, Nickname, ProviderName, Role, Session,
+        SessionId, Username,
     },
     pictures::PictureId,
+    security::{SecurityActor, SecurityEvent, SecurityEventKind},
 };
 
 use super::{
     account::{AccountPage, ProviderRow, SessionRow},
     admin_account::{AdminAccountPage, CodePage},
     admin_accounts::{AdminAccountsPage, Filter},
+    admin_events::{self, AdminEventsPage},
     delete::DeletedPage,
     profile::ProfileForm,
     reset::{ResetForm, ResetPage},
@@ -175,4 +178,29 @@ fn the_list_of_accounts() {
     let html =
         rendered(&AdminAccountsPage { accounts: &accounts, filter: &filter, paged: true, next });
     assert!(html.contains("/admin/accounts/%3Cb%3E1%22%2F%3F%26xx"), "{html}");
+}
+
+#[test]
+fn the_list_of_security_events() {
+    let evil = || HOSTILE_INPUT.to_owned();
+    let event = SecurityEvent {
+        id: uuid::Uuid::nil(),
+        at: now(),
+        last_at: now(),
+        repeats: 2,
+        kind: SecurityEventKind::SignInFailed,
+        actor: SecurityActor::Account(AccountId(1)),
+        account: Some(AccountId(2)),
+        origin: evil(),
+        detail: evil(),
+    };
+    let name = || Some(Username::stored(evil()));
+    let events = [NamedSecurityEvent { event, actor: name(), account: name() }];
+    let filter =
+        admin_events::Filter { account: evil(), origin: evil(), ..admin_events::Filter::default() };
+    let next = Some(evil());
+    let html = rendered(&AdminEventsPage { events: &events, filter: &filter, paged: true, next });
+    assert!(html.contains("Sign in failed (2 times)"), "{html}");
+    let none = AdminEventsPage { events: &[], filter: &filter, paged: false, next: None };
+    assert!(rendered(&none).contains("No events found."));
 }
