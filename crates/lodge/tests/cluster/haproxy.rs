@@ -1,6 +1,7 @@
 //! Clients behind a real HAProxy on another host, in both of its ways to name them. Needs no cluster.
 
 use std::{
+    collections::BTreeSet,
     net::{SocketAddr, TcpListener, TcpStream},
     process::Command,
 };
@@ -8,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    client::{HttpConnection, Request},
+    client::{HttpConnection, Request, between},
     namespace::Namespace,
     server::{Lodge, Process, Server, eventually_true},
 };
@@ -107,6 +108,27 @@ impl Balanced {
             assert_eq!(statuses, [201, 201, 201, 429], "{client}");
         }
     }
+
+    /// Asserts that security events name the client, by a hash, whatever header it sends.
+    fn records_clients(&self) {
+        let wrong = json!({ "username": "ada", "password": "a guess" });
+        let sign_in = self.ask("POST", "/api/session").json(&wrong);
+        let forged = sign_in.clone().header("X-Forwarded-For", "198.51.100.1");
+        for request in [sign_in, forged] {
+            assert_eq!(request.send_from(&self.host.here(2)).status, 401);
+        }
+        let elsewhere = self.ask("POST", "/links").header("Sec-Fetch-Site", "cross-site");
+        assert_eq!(elsewhere.form("target=x").send_from(&self.host.here(3)).status, 403);
+        let from = |kind: &str| -> BTreeSet<String> {
+            let log = self.server.log();
+            let lines = log.lines().filter(|line| line.contains(&format!("\"{kind}\"")));
+            lines.map(|line| between(line, "\"from\":\"", "\"").unwrap().to_owned()).collect()
+        };
+        eventually_true("the last is logged", || !from("cross_site_refused").is_empty());
+        let (failed, refused) = (from("sign_in_failed"), from("cross_site_refused"));
+        assert!(failed.len() == 1 && refused.len() == 1, "{failed:?} {refused:?}");
+        assert_ne!(failed, refused);
+    }
 }
 
 /// The options of HAProxy, of its connections to the server, and of the server, for both ways.
@@ -171,10 +193,12 @@ fn health_checks_of_the_balancer_succeed_with_the_proxy_protocol() {
 }
 
 #[test]
-fn limits_count_the_clients_of_a_balancer_on_another_host() {
+fn limits_and_security_events_name_the_clients_of_a_balancer_on_another_host() {
     for (number, (options, to_server, proxy_protocol)) in (0..).zip(WAYS) {
         let lodge = lodge().with("LODGE_HTTP_PROXY_PROTOCOL", proxy_protocol);
         let host = Host::Remote(Namespace::create(number));
-        Balanced::start(host, lodge, options, to_server).limits_rates_per_client();
+        let balanced = Balanced::start(host, lodge, options, to_server);
+        balanced.limits_rates_per_client();
+        balanced.records_clients();
     }
 }

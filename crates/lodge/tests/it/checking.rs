@@ -22,7 +22,7 @@ fn a_good_configuration_is_reported_line_by_line() {
     let ran = lodge.run(&["check", "--listen", &public, "--ops-listen", &ops]);
     ran.says(0, &["in use by a running server", "is in use; a server is running"]);
     server.stop();
-    lodge.run(&FREE).prints("format 24");
+    lodge.run(&FREE).prints("format 25");
 }
 
 #[test]
