@@ -1,6 +1,6 @@
-//! Password rules, password hashes, and the port that hashes them.
+//! Password rules and password hashes.
 
-use std::{net::IpAddr, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
 use base64::{
     Engine as _, alphabet,
@@ -11,7 +11,7 @@ use base64::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, accounts::AccountId, caller::Owner};
+use crate::{Error, Result};
 
 /// The cost of a new hash: 19 MiB, two passes, one lane (OWASP's first choice of argon2id).
 pub const MEMORY_KIB: u32 = 19 * 1024;
@@ -139,28 +139,6 @@ fn is_bcrypt(text: &str) -> bool {
         && cost.parse().is_ok_and(|cost: u8| (4..=12).contains(&cost))
         && has_bytes(&BASE64, salt, 16..=16)
         && has_bytes(&BASE64, hash, 23..=23)
-}
-
-/// Hashes passwords on a bounded pool of their own. A full pool refuses at once with [`Error::Unavailable`], so
-/// that hashing never slows other work.
-#[async_trait::async_trait]
-pub trait PasswordHasher: Send + Sync {
-    /// Hashes `password` with a new salt.
-    async fn hash(&self, of: PasswordOf, password: Password) -> Result<PasswordHash>;
-    /// Whether `password` matches `hash`.
-    async fn verify(&self, of: PasswordOf, password: Password, hash: PasswordHash) -> Result<bool>;
-}
-
-/// Whose password is hashed. Passwords of accounts and those of links wait in queues of their own, and each queue is
-/// fair between these values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PasswordOf {
-    /// Of an account, sent by a client at this address; `None` where other limits apply.
-    Client(Option<IpAddr>),
-    /// Of an account that is signed in.
-    Account(AccountId),
-    /// Of a link of this owner; `None` for links without one, and for visitors.
-    Link(Option<Owner>),
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use argon2_rust::{
 use async_trait::async_trait;
 use lodge_domain::{
     Error, Result,
-    passwords::{LANES, MEMORY_KIB, PASSES, Password, PasswordHash, PasswordHasher, PasswordOf},
+    password_hasher::{PasswordHasher, PasswordOf},
+    passwords::{LANES, MEMORY_KIB, PASSES, Password, PasswordHash},
 };
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;

@@ -13,7 +13,8 @@ use super::{
 use crate::{
     Error, Result,
     failures::Counted,
-    passwords::{Password, PasswordOf},
+    password_hasher::PasswordOf,
+    passwords::Password,
     patch,
     pictures::PICTURES_PER_CALL_MAX,
     security::{self, SecurityActor, SecurityEventKind},

@@ -14,7 +14,8 @@ use super::{
 use crate::{
     Clock, Error, Random, Result,
     failures::Failures,
-    passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
+    password_hasher::{PasswordHasher, PasswordOf},
+    passwords::{Password, PasswordHash},
     random::time_ordered_id,
     secret::{self, InstallationSecret, SecretText},
     security::{self, SecurityActor, SecurityEventStore},

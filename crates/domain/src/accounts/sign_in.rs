@@ -8,7 +8,8 @@ use super::{Account, AccountChange, AccountEventKind, Accounts, FreshSession, Us
 use crate::{
     Error, Result,
     failures::Counted,
-    passwords::{Password, PasswordHash, PasswordOf},
+    password_hasher::PasswordOf,
+    passwords::{Password, PasswordHash},
     secret::SecretText,
     security::{self, SecurityEventKind},
 };

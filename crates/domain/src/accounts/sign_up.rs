@@ -6,7 +6,7 @@ use super::{
     Account, AccountEventKind, Accounts, Email, NewAccount, NewPassword, Nickname, SignUpOutcome,
     Username,
 };
-use crate::{Error, IdempotencyKey, Idempotent, Result, passwords::PasswordOf};
+use crate::{Error, IdempotencyKey, Idempotent, Result, password_hasher::PasswordOf};
 
 /// A request to create an account.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    passwords::{PasswordHash, PasswordOf},
+    password_hasher::PasswordOf,
+    passwords::PasswordHash,
     secret::{self, SecretText},
     security::{self, SecurityEventKind},
 };

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     Error, IdempotencyKey, Idempotent, Result,
-    passwords::{Password, PasswordHash, PasswordOf},
+    password_hasher::PasswordOf,
+    passwords::{Password, PasswordHash},
 };
 
 /// The maximum attempts of a change while other requests change the same link.

@@ -9,8 +9,7 @@ use super::{
     RedirectCode, Refusal, Replaced, Short, StoredLinkOutcome, Tags, Target,
 };
 use crate::{
-    Error, IdempotencyKey, Idempotent, Result,
-    passwords::{Password, PasswordOf},
+    Error, IdempotencyKey, Idempotent, Result, password_hasher::PasswordOf, passwords::Password,
     random::time_ordered_id,
 };
 

@@ -14,7 +14,8 @@ use crate::{
     Clock, Error, IdempotencyKey, Random, Result,
     failures::{Counted, Failures},
     names::names,
-    passwords::{Password, PasswordHasher, PasswordOf},
+    password_hasher::{PasswordHasher, PasswordOf},
+    passwords::Password,
 };
 
 /// What happens to a short that is put twice; a setting of the whole deployment.

@@ -8,7 +8,8 @@ use argon2::{
 };
 use lodge_domain::{
     Error,
-    passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
+    password_hasher::{PasswordHasher, PasswordOf},
+    passwords::{Password, PasswordHash},
 };
 use lodge_local::Argon2Pool;
 

@@ -17,7 +17,8 @@ use lodge_domain::{
         NewPassword, SignIn, SignedIn, Username,
     },
     clock::ManualClock,
-    passwords::{Password, PasswordHash, PasswordHasher, PasswordOf},
+    password_hasher::{PasswordHasher, PasswordOf},
+    passwords::{Password, PasswordHash},
 };
 use lodge_sqlite::Sqlite;
 use parking_lot::Mutex;

@@ -11,7 +11,7 @@ use lodge_domain::{
     OsRandom,
     accounts::{Accounts, AccountsPorts, AccountsSettings, NoProviders},
     clock::ManualClock,
-    passwords::PasswordHasher,
+    password_hasher::PasswordHasher,
 };
 use lodge_local::CountedFailures;
 use lodge_sqlite::{Options, Sqlite};

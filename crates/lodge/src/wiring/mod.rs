@@ -32,7 +32,7 @@ use lodge_domain::{
     links::{
         Blocklist, ClickCounter, LinkStore, Links, LinksPorts, LinksSettings, ManageKeys, Origin,
     },
-    passwords::PasswordHasher,
+    password_hasher::PasswordHasher,
     rides::Rides,
     secret::InstallationSecret,
 };
