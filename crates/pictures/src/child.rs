@@ -9,7 +9,7 @@ use std::{
 use lodge_domain::accounts::Shape;
 use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 
-use crate::{decode, protocol};
+use crate::{decode, protocol, sandbox};
 
 /// The argument that makes a program call [`decode_here`].
 pub(crate) const ARGUMENT: &str = "decode-picture";
@@ -32,7 +32,7 @@ const CPU_S_MAX: u64 = 3;
 /// Limit of open files, of which three are in use.
 const FILES_MAX: u64 = 8;
 
-/// Decodes the upload on standard input under strict resource limits; the program's `main` calls it.
+/// Decodes the upload on standard input in a sandbox, under strict resource limits; the program's `main` calls it.
 pub fn decode_here() -> ExitCode {
     match answered() {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,6 +42,8 @@ pub fn decode_here() -> ExitCode {
 
 fn answered() -> io::Result<()> {
     set_limits()?;
+    // The server logs once what the kernel does not have.
+    sandbox::enter();
     let (shape, upload) = read()?;
     let said = protocol::encode(&decode::decode(&upload, shape)).ok_or(io::ErrorKind::Other)?;
     let mut out = io::stdout().lock();

@@ -4,6 +4,7 @@ use std::{net::TcpListener, process::ExitCode};
 
 use anyhow::Result;
 use lodge_domain::links::Blocklist;
+use lodge_pictures::probe_sandbox;
 use lodge_sqlite::Inspected;
 
 use crate::{
@@ -32,6 +33,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         !wiring::tiers::is_server(&config)
             || check_listener("accounts.listen", config.accounts.listen, server_runs),
         print_results(wiring::probe_pictures(&config)),
+        !is_web(&config) || print_sandbox(),
         !is_web(&config) || print_results(wiring::probe_logo(&config)),
         !is_web(&config) || check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
@@ -92,6 +94,14 @@ fn print_results(probes: impl IntoIterator<Item = Result<String>>) -> bool {
         }
     }
     all_good
+}
+
+/// Prints how the picture decoder is isolated. Always returns true, as the server starts without a sandbox, too.
+fn print_sandbox() -> bool {
+    let sandbox = probe_sandbox();
+    let result = if sandbox.is_complete() { "ok  " } else { "note" };
+    outln!("{result}  picture decoder: sandbox: {sandbox}");
+    true
 }
 
 fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -> bool {

@@ -14,7 +14,7 @@ use lodge_domain::{
         WithPictures,
     },
 };
-use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures};
+use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures, probe_sandbox};
 
 use super::tasks::BackgroundTasks;
 use crate::config::Config;
@@ -38,6 +38,10 @@ pub(super) fn open(config: &Config, tasks: Arc<BackgroundTasks>) -> Result<Pictu
     let deadline = Duration::from_secs(config.http.request_timeout_s);
     let options = DecoderOptions { deadline, ..DecoderOptions::new(this_program()?) };
     let decoder = DecoderProcess::new(options);
+    let sandbox = probe_sandbox();
+    if !sandbox.is_complete() {
+        tracing::warn!("sandbox of the picture decoder: {sandbox}");
+    }
     Ok(PictureParts { decoder: Arc::new(decoder), store: Arc::new(store), tasks })
 }
 

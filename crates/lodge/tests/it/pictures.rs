@@ -4,7 +4,7 @@ use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     time::{Duration, SystemTime},
 };
 
@@ -169,10 +169,30 @@ fn hostile_files_stay_within_the_decoders_memory_limit() {
     assert!(!decoded_within(DECODER_KIB, &upload).status.success(), "{name} takes more");
 }
 
+/// The decoder takes its rights away before it reads a byte, and needs none to decode.
+#[test]
+fn the_decoder_reads_its_upload_in_a_sandbox() {
+    for (name, upload) in files::largest() {
+        let process = decoder(DECODER_KIB * 8);
+        let status = format!("/proc/{}/status", process.id());
+        let is_set = |line: &str| fs::read_to_string(&status).unwrap().lines().any(|it| it == line);
+        eventually_true("a filter of system calls", || is_set("Seccomp:\t2"));
+        assert!(is_set("NoNewPrivs:\t1"));
+        let decoded = output(process, &upload);
+        assert!(decoded.status.success(), "{name}: {}", decoded.status);
+        let accepted = 1;
+        assert_eq!(decoded.stdout.first(), Some(&accepted), "{name}");
+    }
+}
+
 /// Runs the decoder process with a memory limit.
 fn decoded_within(kib: u32, upload: &[u8]) -> Output {
+    output(decoder(kib), upload)
+}
+
+fn decoder(kib: u32) -> Child {
     let bounded = format!("ulimit -d {kib}; exec \"$0\" decode-picture");
-    let mut process = Command::new("sh")
+    Command::new("sh")
         .args(["-c", &bounded, env!("CARGO_BIN_EXE_lodge")])
         .env_clear()
         .env("MIMALLOC_ARENA_RESERVE", "0")
@@ -180,7 +200,10 @@ fn decoded_within(kib: u32, upload: &[u8]) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+fn output(mut process: Child, upload: &[u8]) -> Output {
     let mut input = process.stdin.take().unwrap();
     let length = u32::try_from(upload.len()).unwrap().to_be_bytes();
     // "s" requests a square. The process may end before it has read all input.
