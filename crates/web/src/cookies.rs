@@ -29,12 +29,13 @@ impl Cookie<'_> {
     }
 }
 
-/// The two names of a cookie for all pages: over TLS with the `__Host-` prefix, which keeps sibling domains from
-/// setting it, and over plain HTTP.
+/// The two names of a cookie: over TLS and over plain HTTP. Over TLS the prefix `__Host-` keeps sibling domains from
+/// setting a cookie for all pages; a cookie for some pages has `__Secure-`, which keeps plain HTTP from setting it.
 pub(crate) struct CookieName(pub(crate) &'static str, pub(crate) &'static str);
 
 impl CookieName {
-    fn of(&self, secure: bool) -> &'static str {
+    /// Returns the name.
+    pub(crate) fn of(&self, secure: bool) -> &'static str {
         if secure { self.0 } else { self.1 }
     }
 
@@ -43,7 +44,8 @@ impl CookieName {
         read(headers, self.of(secure))
     }
 
-    /// Formats the `Set-Cookie` header; `Lax`, because the redirect from a provider starts on another site.
+    /// Formats the `Set-Cookie` header of a cookie for all pages; `Lax`, because the redirect from a provider starts on
+    /// another site.
     pub(crate) fn header(
         &self,
         value: &str,

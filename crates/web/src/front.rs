@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
-use http::{HeaderMap, Method, StatusCode, Uri, Version, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use hyper::body::Incoming;
 use lodge_domain::{
     Error,
@@ -56,7 +56,8 @@ struct Inner {
     router: Router,
     has_rides: bool,
     access_log: bool,
-    over_tls: bool,
+    /// The `Strict-Transport-Security` of all responses, if the site is reached over TLS.
+    strict_transport: Option<HeaderValue>,
     ids: RequestIds,
     redirects: RedirectInstruments,
 }
@@ -66,6 +67,7 @@ impl HttpService {
     pub fn new(site: Site, apps: Apps) -> Self {
         let (links, has_rides) = (apps.links.clone(), apps.rides.is_some());
         let access_log = site.settings.access_log;
+        let hsts_subdomains = site.settings.hsts_subdomains;
         let settings = &site.settings;
         brand::set(Brand::new(settings.brand.clone(), settings.public_url.as_deref()));
         let (site, uploads, composed) = site.composed(apps);
@@ -81,7 +83,7 @@ impl HttpService {
             .route_layer(middleware::from_fn(remember_route))
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
         Self(Arc::new(Inner {
-            over_tls: site.over_tls(),
+            strict_transport: site.over_tls().then(|| headers::strict_transport(hsts_subdomains)),
             site,
             uploads,
             links,
@@ -107,7 +109,7 @@ impl HttpService {
         let began = Instant::now();
         let id = self.request_id(peer, request.headers());
         let mut response = links::redirect::redirect_cached(links, request, &id)?;
-        headers::add_to_all(&mut response, self.0.over_tls);
+        headers::add_to_all(&mut response, self.0.strict_transport.as_ref());
         self.0.redirects.redirect(response.status(), began);
         Some(response)
     }
@@ -174,7 +176,7 @@ impl HttpService {
             log_problem(&problem, &method, &path, &id);
         }
         visit.complete(&self.0.site, &mut response).await;
-        headers::add(&mut response, self.0.over_tls);
+        headers::add(&mut response, self.0.strict_transport.as_ref());
         response.headers_mut().insert(request_id::HEADER, id.header_value());
         instruments::request(&method, &route, response.status(), began);
         if self.0.access_log {

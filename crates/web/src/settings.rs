@@ -11,6 +11,8 @@ pub struct SiteSettings {
     pub brand: BrandSettings,
     /// The public base URL, without a trailing slash; `None` derives it from each request's `Host`.
     pub public_url: Option<String>,
+    /// Whether browsers reach subdomains of the site over TLS only, too.
+    pub hsts_subdomains: bool,
     /// The proxies whose headers name the client and its scheme.
     pub trusted_proxies: Arc<TrustedProxies>,
     /// The time from the head of a request to the head of its response; picture uploads get more.

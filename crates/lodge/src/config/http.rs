@@ -17,6 +17,7 @@ pub(crate) struct HttpConfig {
     pub(crate) connections_per_address_max: usize,
     pub(crate) trusted_proxies: Vec<String>,
     pub(crate) proxy_protocol: bool,
+    pub(crate) hsts_subdomains: bool,
     pub(crate) header_timeout_s: u64,
     pub(crate) request_timeout_s: u64,
     pub(crate) write_timeout_s: u64,

@@ -251,6 +251,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
         },
         trusted_proxies: Arc::clone(&limits.trusted_proxies),
         public_url: Some(config.public_url.clone()).filter(|url| !url.is_empty()),
+        hsts_subdomains: config.http.hsts_subdomains,
         request_timeout: Duration::from_secs(config.http.request_timeout_s),
         creations_per_minute: config.limits.creations_per_minute,
         owner_creations_per_minute: config.limits.owner_creations_per_minute,

@@ -62,9 +62,20 @@ fn every_answer_has_security_headers() {
 #[test]
 fn a_site_on_tls_sends_hsts_and_secure_cookies() {
     let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
-    assert!(server.get("/").header("strict-transport-security").is_some());
+    let hsts = |server: &Server| {
+        server.get("/").header("strict-transport-security").map(ToOwned::to_owned)
+    };
+    assert_eq!(hsts(&server).as_deref(), Some("max-age=31536000"));
     let made = server.post("/links").form("target=example.org&short=gg").send();
-    assert!(made.header("set-cookie").unwrap().ends_with("; Secure"), "{made:?}");
+    let cookies: Vec<_> = made.headers.iter().filter(|(name, _)| name == "set-cookie").collect();
+    assert_eq!(cookies.len(), 2, "{made:?}");
+    for (_, cookie) in cookies {
+        let is_secure = cookie.starts_with("__Secure-lodge_") && cookie.ends_with("; Secure");
+        assert!(is_secure, "{cookie}");
+    }
+    let wide = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
+    let wide = wide.with("LODGE_HTTP_HSTS_SUBDOMAINS", "true").start();
+    assert_eq!(hsts(&wide).as_deref(), Some("max-age=31536000; includeSubDomains"));
 }
 
 #[test]

@@ -18,11 +18,18 @@ const NOT_KEPT: HeaderValue = HeaderValue::from_static("no-store");
 
 const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
 
-const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
+/// Returns the `Strict-Transport-Security` of a site that is reached over TLS.
+pub(crate) const fn strict_transport(with_subdomains: bool) -> HeaderValue {
+    HeaderValue::from_static(if with_subdomains {
+        "max-age=31536000; includeSubDomains"
+    } else {
+        "max-age=31536000"
+    })
+}
 
-/// Adds the headers that the route has not set itself.
-pub(crate) fn add(response: &mut Response, over_tls: bool) {
-    add_to_all(response, over_tls);
+/// Adds the headers that the route has not set itself; `strict_transport` if the site is reached over TLS.
+pub(crate) fn add(response: &mut Response, strict_transport: Option<&HeaderValue>) {
+    add_to_all(response, strict_transport);
     if response.status().is_redirection() {
         // A redirect has no content to protect, and a Referrer-Policy would hide the referrer from a link's target.
         response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NOT_KEPT);
@@ -44,9 +51,9 @@ pub(crate) fn add(response: &mut Response, over_tls: bool) {
 }
 
 /// Adds the headers that redirects carry, too.
-pub(crate) fn add_to_all(response: &mut Response, over_tls: bool) {
+pub(crate) fn add_to_all(response: &mut Response, strict_transport: Option<&HeaderValue>) {
     response.headers_mut().entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(NO_SNIFFING);
-    if over_tls {
-        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
+    if let Some(value) = strict_transport {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
     }
 }

@@ -5,10 +5,10 @@ use axum::response::Response;
 use lodge_domain::links::{Link, Short};
 
 use super::access::set_cookie;
-use crate::{cookies, error::Problem, request::RequestContext};
+use crate::{cookies::CookieName, error::Problem, request::RequestContext};
 
 /// The cookie with a notice; its path limits it to the link's pages.
-const COOKIE: &str = "lodge_notice";
+const COOKIE: CookieName = CookieName("__Secure-lodge_notice", "lodge_notice");
 
 /// The lifetime of the cookie in seconds: the time in which a page can be reloaded to read a new manage key again.
 const MAX_AGE_S: i64 = 10 * 60;
@@ -34,7 +34,7 @@ impl Notice {
 
     /// Returns the notice in the browser's cookie.
     pub(super) fn read(asked: &RequestContext) -> Option<Self> {
-        let value = cookies::read(&asked.headers, COOKIE)?;
+        let value = COOKIE.read(&asked.headers, asked.over_tls())?;
         Self::ALL.into_iter().find(|notice| notice.name() == value)
     }
 
@@ -54,7 +54,7 @@ impl Notice {
         short: &Short,
         response: &mut Response,
     ) -> Result<(), Problem> {
-        set_cookie(asked, short, COOKIE, Some((self.name(), MAX_AGE_S)), response)
+        set_cookie(asked, short, &COOKIE, Some((self.name(), MAX_AGE_S)), response)
     }
 
     /// Updates the cookie after a page with the notice.
@@ -68,7 +68,7 @@ impl Notice {
             // Keeps its lifetime.
             Self::Shown => Ok(()),
             _ if self.shows_key(link) => Self::Shown.set(asked, &link.short, response),
-            _ => set_cookie(asked, &link.short, COOKIE, None, response),
+            _ => set_cookie(asked, &link.short, &COOKIE, None, response),
         }
     }
 
