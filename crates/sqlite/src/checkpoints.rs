@@ -3,11 +3,14 @@
 //! A passive checkpoint blocks no connection, but cannot restart the log while the writer keeps writing. So the writer
 //! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block even that; the log may
 //! then grow further, up to a length from which writes are refused.
+//!
+//! A restarted log still has the bytes of earlier pages, such as deleted texts. So its file is truncated, too, within
+//! [`wal_age_max`](crate::Options::wal_age_max) of each commit.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -21,15 +24,20 @@ use crate::failure::SharedError;
 /// How long a restart checkpoint, for which the writer waits, may wait for readers.
 const READERS_WAIT: Duration = Duration::from_millis(100);
 
-/// Thresholds of the log's length, in bytes.
+/// The time until a prevented truncation is tried again.
+const TRUNCATION_RETRY: Duration = Duration::from_secs(5);
+
+/// Limits of the log: lengths in bytes, and its age.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lengths {
+pub(crate) struct LogLimits {
     /// Growth after which a passive checkpoint runs.
     pub(crate) passive: u64,
     /// Length from which the writer waits for a restart checkpoint.
     pub(crate) restart: u64,
     /// Length from which writes are refused.
     pub(crate) max: u64,
+    /// How long a commit stays in the file.
+    pub(crate) age_max: Duration,
 }
 
 /// The handle of the checkpoint thread.
@@ -40,7 +48,9 @@ pub(crate) struct Checkpoints {
     done: Condvar,
     /// The log's length after the last commit, in bytes.
     length: AtomicU64,
-    lengths: Lengths,
+    /// Whether there was a commit since the file was last truncated.
+    grown: AtomicBool,
+    limits: LogLimits,
 }
 
 #[derive(Debug)]
@@ -51,8 +61,10 @@ struct State {
     requested_at: u64,
     /// Length from which a restart checkpoint is due.
     restart_at: u64,
-    /// Restart checkpoints that have ended.
-    restarts_ended: u64,
+    /// Whether a truncation was prevented, perhaps by the writer, which then waits for the next one.
+    is_truncation_due: bool,
+    /// Checkpoints for which the writer waits that have ended.
+    waits_ended: u64,
     stopped: bool,
 }
 
@@ -60,27 +72,31 @@ struct State {
 enum Kind {
     Passive,
     Restart,
+    Truncate,
 }
 
 impl State {
     /// Returns the checkpoint that is due at this length of the log.
-    fn due(&mut self, length: u64, lengths: &Lengths) -> Option<Kind> {
+    fn due(&mut self, length: u64, limits: &LogLimits) -> Option<Kind> {
         // The log may have restarted since.
         self.requested_at = self.requested_at.min(length);
-        if length < lengths.restart {
-            self.restart_at = lengths.restart;
+        if length < limits.restart {
+            self.restart_at = limits.restart;
         }
         let grown = length - self.requested_at;
-        let due = if length >= lengths.max {
+        let due = if self.is_truncation_due {
+            self.is_truncation_due = false;
+            Some(Kind::Truncate)
+        } else if length >= limits.max {
             Some(Kind::Restart)
         } else if length < self.restart_at {
-            (grown >= lengths.passive).then_some(Kind::Passive)
+            (grown >= limits.passive).then_some(Kind::Passive)
         } else if self.requested_at < self.restart_at {
             // Runs before the restart checkpoint, so that little is left for that to copy.
             Some(Kind::Passive)
         } else {
             let is_idle = self.requested.is_none() && !self.running;
-            (is_idle || grown >= lengths.restart / 4).then_some(Kind::Restart)
+            (is_idle || grown >= limits.restart / 4).then_some(Kind::Restart)
         };
         if due.is_some() {
             self.requested_at = length;
@@ -91,13 +107,14 @@ impl State {
 
 impl Checkpoints {
     /// Returns the handle; [`Self::start`] starts the thread.
-    pub(crate) fn new(lengths: Lengths) -> Arc<Self> {
+    pub(crate) fn new(limits: LogLimits) -> Arc<Self> {
         let state = State {
             requested: None,
             running: false,
             requested_at: 0,
-            restart_at: lengths.restart,
-            restarts_ended: 0,
+            restart_at: limits.restart,
+            is_truncation_due: false,
+            waits_ended: 0,
             stopped: false,
         };
         Arc::new(Self {
@@ -105,7 +122,8 @@ impl Checkpoints {
             wake: Condvar::new(),
             done: Condvar::new(),
             length: AtomicU64::new(0),
-            lengths,
+            grown: AtomicBool::new(true),
+            limits,
         })
     }
 
@@ -127,25 +145,27 @@ impl Checkpoints {
     /// Records the log's length after a commit.
     pub(crate) fn note_length(&self, bytes: u64) {
         self.length.store(bytes, Ordering::Relaxed);
+        self.grown.store(true, Ordering::Relaxed);
     }
 
     /// Called by the writer before each group: requests a checkpoint if one is due, waits for it if the log is long,
     /// and fails if the log has reached its maximum length.
     pub(crate) fn limit_log(&self) -> Result<(), SharedError> {
         let mut state = self.state.lock();
-        match state.due(self.length(), &self.lengths) {
+        match state.due(self.length(), &self.limits) {
             None => {}
             Some(Kind::Passive) => {
                 state.requested.get_or_insert(Kind::Passive);
                 self.wake.notify_one();
             }
-            Some(Kind::Restart) => {
-                self.restart(&mut state);
+            Some(kind @ Kind::Truncate) => self.wait_for(kind, &mut state),
+            Some(kind @ Kind::Restart) => {
+                self.wait_for(kind, &mut state);
                 // A reader may have blocked the checkpoint; the writer does not wait for it at every group.
-                state.restart_at = self.length() + self.lengths.restart / 4;
+                state.restart_at = self.length() + self.limits.restart / 4;
             }
         }
-        if self.length() >= self.lengths.max {
+        if self.length() >= self.limits.max {
             return Err(SharedError::from_text(
                 "the write-ahead log has reached its maximum length, and a long read prevents its reuse",
             ));
@@ -153,16 +173,23 @@ impl Checkpoints {
         Ok(())
     }
 
+    /// Whether the writer will wait for a truncation.
+    #[cfg(test)]
+    pub(crate) fn is_truncation_due(&self) -> bool {
+        self.state.lock().is_truncation_due
+    }
+
     fn length(&self) -> u64 {
         self.length.load(Ordering::Relaxed)
     }
 
-    fn restart(&self, state: &mut MutexGuard<'_, State>) {
-        let ended = state.restarts_ended;
-        state.requested = Some(Kind::Restart);
+    /// Has the thread run a checkpoint while the writer, which calls this, writes nothing.
+    fn wait_for(&self, kind: Kind, state: &mut MutexGuard<'_, State>) {
+        let ended = state.waits_ended;
+        state.requested = Some(kind);
         self.wake.notify_one();
         let deadline = Instant::now() + Duration::from_secs(5);
-        while state.restarts_ended == ended && !state.stopped {
+        while state.waits_ended == ended && !state.stopped {
             if self.done.wait_until(state, deadline).timed_out() {
                 return;
             }
@@ -178,65 +205,92 @@ impl Checkpoints {
 
     fn run(&self, connection: &Connection) {
         let mut state = self.state.lock();
-        loop {
-            if state.stopped {
-                break;
-            }
-            let Some(kind) = state.requested.take() else {
-                self.wake.wait(&mut state);
-                continue;
+        let mut truncation_at = Instant::now() + self.limits.age_max;
+        while !state.stopped {
+            let (kind, is_awaited) = match state.requested.take() {
+                Some(kind) => (kind, kind != Kind::Passive),
+                None if Instant::now() >= truncation_at => (Kind::Truncate, false),
+                None => {
+                    self.wake.wait_until(&mut state, truncation_at);
+                    continue;
+                }
             };
             state.running = true;
-            MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind));
+            let is_complete =
+                MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind, is_awaited));
             state.running = false;
-            if kind == Kind::Restart {
-                state.restarts_ended += 1;
+            if kind == Kind::Truncate {
+                let next = if is_complete { self.limits.age_max } else { TRUNCATION_RETRY };
+                truncation_at = Instant::now() + next;
+                // If the writer waited for it, only a reader can have prevented it.
+                state.is_truncation_due = !is_complete && !is_awaited;
+            }
+            if is_awaited {
+                state.waits_ended += 1;
                 self.done.notify_all();
             }
         }
         drop(state);
         // The writer has ended, and the remaining reads are short.
-        self.log_failure(
-            connection
-                .busy_timeout(Duration::from_secs(1))
-                .and_then(|()| checkpoint(connection, "TRUNCATE")),
-        );
+        self.run_mode(connection, "TRUNCATE", Duration::from_secs(1));
     }
 
-    fn checkpoint(&self, connection: &Connection, kind: Kind) {
-        match kind {
-            Kind::Passive => self.log_failure(checkpoint(connection, "PASSIVE")),
-            Kind::Restart => {
-                let ran = connection
-                    .busy_timeout(READERS_WAIT)
-                    .and_then(|()| checkpoint(connection, "RESTART"));
-                if let Ok(Progress { busy: false, .. }) = ran {
-                    self.note_length(0);
-                }
-                self.log_failure(ran);
+    /// Returns whether no reader or writer prevented it from completing its work. An `awaited` checkpoint may wait for
+    /// readers; another one would make the writer wait with it.
+    fn checkpoint(&self, connection: &Connection, kind: Kind, awaited: bool) -> bool {
+        let before = self.length();
+        let patience = if awaited { READERS_WAIT } else { Duration::ZERO };
+        let is_complete = match kind {
+            Kind::Passive => return self.run_mode(connection, "PASSIVE", Duration::ZERO),
+            Kind::Restart => self.run_mode(connection, "RESTART", patience),
+            Kind::Truncate if !self.grown.swap(false, Ordering::Relaxed) => return true,
+            Kind::Truncate => {
+                // First without a lock. If a reader needs the log then, the lock is of use only to wait for it.
+                let is_copied = self.run_mode(connection, "PASSIVE", Duration::ZERO);
+                let is_truncated =
+                    (is_copied || awaited) && self.run_mode(connection, "TRUNCATE", patience);
+                self.grown.fetch_or(!is_truncated, Ordering::Relaxed);
+                is_truncated
             }
+        };
+        if is_complete {
+            // Not after a commit since, whose length is the right one.
+            let _ = self.length.compare_exchange(before, 0, Ordering::Relaxed, Ordering::Relaxed);
         }
+        is_complete
     }
 
-    fn log_failure(&self, ran: rusqlite::Result<Progress>) {
+    /// Runs a checkpoint, which waits this long for locks; returns whether it copied all of the log.
+    fn run_mode(&self, connection: &Connection, mode: &str, patience: Duration) -> bool {
+        let ran = connection.busy_timeout(patience).and_then(|()| checkpoint(connection, mode));
         match ran {
-            Ok(Progress { busy: true }) => {
-                tracing::debug!(length_bytes = self.length(), "a reader blocked a checkpoint");
+            Ok(Progress { is_complete }) => {
+                if !is_complete {
+                    tracing::debug!(
+                        mode,
+                        length_bytes = self.length(),
+                        "a checkpoint is incomplete"
+                    );
+                }
+                is_complete
             }
-            Ok(_) => {}
-            Err(error) => tracing::error!(%error, "a checkpoint failed"),
+            Err(error) => {
+                tracing::error!(%error, mode, "a checkpoint failed");
+                false
+            }
         }
     }
 }
 
 struct Progress {
-    /// Whether a reader or the writer blocked it.
-    busy: bool,
+    /// Whether all of the log was copied, and no reader or writer prevented the rest.
+    is_complete: bool,
 }
 
 fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Progress> {
     connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
-        Ok(Progress { busy: row.get::<_, i64>(0)? != 0 })
+        let (busy, log, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(Progress { is_complete: busy == 0 && copied >= log })
     })
 }
 
@@ -244,22 +298,32 @@ fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Progress>
 mod tests {
     use super::*;
 
-    const LENGTHS: Lengths = Lengths { passive: 4, restart: 64, max: 1_000 };
+    const LIMITS: LogLimits =
+        LogLimits { passive: 4, restart: 64, max: 1_000, age_max: Duration::from_secs(30) };
 
     fn ready() -> Arc<Checkpoints> {
-        Checkpoints::new(LENGTHS)
+        Checkpoints::new(LIMITS)
     }
 
     #[test]
     fn a_long_log_is_checkpointed_before_the_writer_waits_for_a_restart() {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
-        assert_eq!(state.due(63, &LENGTHS), Some(Kind::Passive));
-        assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));
+        assert_eq!(state.due(63, &LIMITS), Some(Kind::Passive));
+        assert_eq!(state.due(64, &LIMITS), Some(Kind::Passive));
         state.running = true;
-        assert_eq!(state.due(70, &LENGTHS), None);
+        assert_eq!(state.due(70, &LIMITS), None);
         state.running = false;
-        assert_eq!(state.due(71, &LENGTHS), Some(Kind::Restart));
+        assert_eq!(state.due(71, &LIMITS), Some(Kind::Restart));
+    }
+
+    #[test]
+    fn the_writer_waits_once_for_a_truncation_that_was_prevented() {
+        let checkpoints = ready();
+        let mut state = checkpoints.state.lock();
+        state.is_truncation_due = true;
+        assert_eq!(state.due(1, &LIMITS), Some(Kind::Truncate));
+        assert_eq!(state.due(1, &LIMITS), None);
     }
 
     #[test]
@@ -268,19 +332,19 @@ mod tests {
         let mut state = checkpoints.state.lock();
         state.restart_at = 500;
         // The reader has ended, and the log has restarted by itself.
-        assert_eq!(state.due(1, &LENGTHS), None);
-        assert_eq!(state.due(63, &LENGTHS), Some(Kind::Passive));
-        assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));
-        assert_eq!(state.due(65, &LENGTHS), Some(Kind::Restart));
+        assert_eq!(state.due(1, &LIMITS), None);
+        assert_eq!(state.due(63, &LIMITS), Some(Kind::Passive));
+        assert_eq!(state.due(64, &LIMITS), Some(Kind::Passive));
+        assert_eq!(state.due(65, &LIMITS), Some(Kind::Restart));
     }
 
     #[test]
     fn the_writer_eventually_waits_for_a_slow_checkpoint() {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
-        assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));
+        assert_eq!(state.due(64, &LIMITS), Some(Kind::Passive));
         state.running = true;
-        assert_eq!(state.due(79, &LENGTHS), None);
-        assert_eq!(state.due(80, &LENGTHS), Some(Kind::Restart));
+        assert_eq!(state.due(79, &LIMITS), None);
+        assert_eq!(state.due(80, &LIMITS), Some(Kind::Restart));
     }
 }

@@ -4,14 +4,15 @@ use std::{path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, Result, config::DbConfig};
 
-/// How long a connection waits for a lock. Only checkpoints take locks that the writer needs, and only while the writer
-/// waits for them.
+/// How long a connection waits for a lock. Only checkpoints take locks that the writer needs: while it waits for them,
+/// or to truncate the log.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Prepared statements cached per connection.
 const STATEMENTS_KEPT: usize = 64;
 
-/// Opens the connection that writes; the WAL file is truncated to `wal_kept_bytes` when the log restarts.
+/// Opens the connection that writes; deleted content is overwritten with zeros. The WAL file is truncated to
+/// `wal_kept_bytes` when the log restarts.
 pub(crate) fn writer(
     path: &Path,
     page_cache_bytes: usize,
@@ -20,6 +21,7 @@ pub(crate) fn writer(
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, page_cache_bytes)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "journal_size_limit", wal_kept_bytes.cast_signed())?;
     Ok(connection)
 }

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::{
     Options,
-    checkpoints::{Checkpoints, Lengths},
+    checkpoints::{Checkpoints, LogLimits},
     connection,
     folder::{Folder, OpenError},
     origins,
@@ -66,7 +66,7 @@ pub(crate) struct Engine {
     pub(crate) board_searches: Readers,
     /// One reader for exports and background jobs, which read page after page.
     pub(crate) exports: Readers,
-    checkpoints: Arc<Checkpoints>,
+    pub(crate) checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
     /// The id of the account change feed: new at each start, because the file may have been replaced by an older one
@@ -103,18 +103,19 @@ impl Engine {
             .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))
             .map_err(failed)?
             .into();
-        let lengths = Lengths {
+        let log_limits = LogLimits {
             passive: options.wal_checkpoint_bytes,
             restart: options.wal_restart_bytes,
             max: options.wal_bytes_max,
         };
         let thresholds = Thresholds {
+            age_max: options.wal_age_max,
             sums: options.sums_unwritten,
             rides: options.rides_unwritten.into(),
             part: options.sums_part,
         };
         let write_back = replay::open(&main, thresholds).map_err(failed)?;
-        let checkpoints = Checkpoints::new(lengths);
+        let checkpoints = Checkpoints::new(log_limits);
         let noted = Arc::clone(&checkpoints);
         let note = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
             noted.note_length(u64::from(pages.unsigned_abs()) * page_bytes);

@@ -23,6 +23,9 @@ pub struct Options {
     /// Length of the write-ahead log, in bytes, from which writes are refused because a long read (a backup) prevents a
     /// restart. Default 1 GiB.
     pub wal_bytes_max: u64,
+    /// How long a commit stays in the file of the write-ahead log, at most, unless a long read prevents its removal:
+    /// after a deletion the file still has earlier content. Default 30 s.
+    pub wal_age_max: Duration,
     /// Skier days and leaderboard entries buffered in memory before they are written back together. Default 65,536.
     pub sums_unwritten: usize,
     /// Rides after which they are written back, however few they are: after a kill, unwritten sums are recomputed from
@@ -45,6 +48,7 @@ impl Default for Options {
             wal_checkpoint_bytes: 4 << 20,
             wal_restart_bytes: 64 << 20,
             wal_bytes_max: 1 << 30,
+            wal_age_max: Duration::from_secs(30),
             sums_unwritten: 65_536,
             rides_unwritten: 250_000,
             sums_part: 4_096,

@@ -215,11 +215,12 @@ impl WriterThread {
     /// the group fails, those that did not run stay for the next group.
     fn group(&mut self) -> (Vec<Box<dyn Job>>, Result<(), SharedError>) {
         let mut done = Vec::with_capacity(self.taken.iter().map(VecDeque::len).sum());
-        let (begun, group_time) = ((self.now)(), self.queues.limits.group_time);
         if let Err(error) = self.statement("BEGIN IMMEDIATE") {
             done.extend(self.taken.iter_mut().flat_map(|queue| queue.drain(..)));
             return (done, Err(shared(error)));
         }
+        // Not before, because the transaction may have waited for a checkpoint.
+        let (begun, group_time) = ((self.now)(), self.queues.limits.group_time);
         while (self.now)().duration_since(begun) < group_time
             && let Some(app) = self.turns.next(&self.taken)
         {

@@ -1,14 +1,22 @@
-//! The length of the write-ahead log.
+//! The length and the content of the write-ahead log.
 
 use std::{
     fs,
     time::{Duration, Instant},
 };
 
+use lodge_contract::{
+    board::{message, new_actor},
+    samples::{BEGIN, at},
+};
+use lodge_domain::{
+    accounts::Role,
+    board::{Action, BoardLog as _, Body, Slug},
+};
 use lodge_sql::App;
 use rusqlite::Connection;
 
-use super::{create, is_there, is_unavailable, open};
+use super::{board, create, execute, is_there, is_unavailable, open};
 use crate::{Options, engine::Engine};
 
 fn options() -> Options {
@@ -80,4 +88,97 @@ async fn a_long_read_bounds_the_log_and_then_the_writes() {
     write_much(&engine, 1_000_001).await.unwrap();
     assert!(length(&engine) <= 512 << 10, "{}", length(&engine));
     assert_eq!(count(&reader), before + i64::from(written) + 2);
+}
+
+/// Returns whether a text is in one of the database's files.
+fn is_in_files(engine: &Engine, text: &str) -> bool {
+    // In this order: a checkpoint copies from the log to the database.
+    let files = [engine.file.with_extension("db-wal"), engine.file.clone()];
+    files.iter().any(|file| {
+        fs::read(file)
+            .unwrap()
+            .windows(text.len())
+            .any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
+    })
+}
+
+/// Runs something until a text is in none of the files.
+async fn until_erased(engine: &Engine, text: &str, mut meanwhile: impl AsyncFnMut()) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while is_in_files(engine, text) {
+        assert!(Instant::now() < deadline, "{text} is still there");
+        meanwhile().await;
+    }
+}
+
+fn erasing_soon() -> Options {
+    Options { wal_age_max: Duration::from_millis(20), ..Options::default() }
+}
+
+#[tokio::test]
+async fn a_deleted_message_leaves_the_files() {
+    let (engine, _folder) = open(&erasing_soon());
+    let (board, by) = (board(&engine), new_actor(Role::Member));
+    let sent = message(&Slug::lobby(), &format!("xylophonequagga {}", "wombat ".repeat(250)));
+    let id = board.post(sent, by.clone(), BEGIN).await.unwrap().event().id;
+    assert!(is_in_files(&engine, "xylophonequagga"));
+    let edited = Action::Edit(Body::parse("jodhpurszucchini").unwrap());
+    board.apply(Slug::lobby(), id, edited, by.clone(), at(1)).await.unwrap().unwrap();
+    assert!(is_in_files(&engine, "jodhpurszucchini"));
+    board.apply(Slug::lobby(), id, Action::Delete, by, at(2)).await.unwrap().unwrap();
+    for text in ["xylophonequagga", "wombat", "jodhpurszucchini"] {
+        until_erased(&engine, text, tokio::task::yield_now).await;
+    }
+}
+
+#[tokio::test]
+async fn deleted_content_leaves_the_files_under_steady_writes() {
+    let (engine, _folder) = open(&erasing_soon());
+    execute(&engine, "INSERT INTO meta VALUES ('a', CAST('xylophonequagga' AS BLOB))")
+        .await
+        .unwrap();
+    execute(&engine, "DELETE FROM meta WHERE name = 'a'").await.unwrap();
+    let (engine, mut number) = (&engine, 0);
+    until_erased(engine, "xylophonequagga", async || {
+        number += 1;
+        write_much(engine, number).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_long_read_delays_the_truncation() {
+    let (engine, _folder) = open(&erasing_soon());
+    let reader = Connection::open(&engine.file).unwrap();
+    execute(&engine, "INSERT INTO meta VALUES ('a', CAST('xylophonequagga' AS BLOB))")
+        .await
+        .unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    reader.query_row("SELECT count(*) FROM meta", [], |_| Ok(())).unwrap();
+    execute(&engine, "DELETE FROM meta WHERE name = 'a'").await.unwrap();
+    for number in 0..20 {
+        write_much(&engine, number).await.unwrap();
+    }
+    assert!(is_in_files(&engine, "xylophonequagga"), "the reader may need it");
+    reader.execute_batch("COMMIT").unwrap();
+    until_erased(&engine, "xylophonequagga", tokio::task::yield_now).await;
+}
+
+#[tokio::test]
+async fn a_truncation_that_a_writer_prevents_is_done_before_the_next_write() {
+    let (engine, _folder) = open(&erasing_soon());
+    execute(&engine, "INSERT INTO meta VALUES ('a', CAST('xylophonequagga' AS BLOB))")
+        .await
+        .unwrap();
+    execute(&engine, "DELETE FROM meta WHERE name = 'a'").await.unwrap();
+    let busy = Connection::open(&engine.file).unwrap();
+    busy.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while is_in_files(&engine, "xylophonequagga") && !engine.checkpoints.is_truncation_due() {
+        assert!(Instant::now() < deadline, "no truncation was tried");
+        tokio::task::yield_now().await;
+    }
+    busy.execute_batch("COMMIT").unwrap();
+    write_much(&engine, 1).await.unwrap();
+    assert!(!is_in_files(&engine, "xylophonequagga"));
 }

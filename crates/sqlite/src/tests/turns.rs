@@ -20,7 +20,7 @@ use super::{is_unavailable, thread_gate::ThreadGate};
 use lodge_sql::App;
 
 use crate::{
-    checkpoints::{Checkpoints, Lengths},
+    checkpoints::{Checkpoints, LogLimits},
     failure::Failure,
     job::Request,
     replies::Reply,
@@ -53,11 +53,11 @@ impl Timed {
         };
         connection.commit_hook(Some(commit)).unwrap();
         let limits = Limits { queue: 1_000, group_time: Duration::from_millis(10) };
-        let lengths = Lengths { passive: 1 << 20, restart: 1 << 20, max: 1 << 20 };
+        let age_max = Duration::from_hours(1);
+        let log = LogLimits { passive: 1 << 20, restart: 1 << 20, max: 1 << 20, age_max };
         let of_writer = Arc::clone(&now);
         let clock = Box::new(move || *of_writer.lock());
-        let writer =
-            Writer::start(connection, limits, Checkpoints::new(lengths), clock, ()).unwrap();
+        let writer = Writer::start(connection, limits, Checkpoints::new(log), clock, ()).unwrap();
         Self { writer, now, done }
     }
 
