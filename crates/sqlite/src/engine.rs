@@ -17,7 +17,7 @@ use lodge_domain::{
 };
 use lodge_sql::App;
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use uuid::Uuid;
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     checkpoints::{Checkpoints, LogLimits},
     connection,
     folder::{Folder, OpenError},
-    origins,
+    installation, origins,
     readers::{self, Readers},
     rides::{Recorder, Searches, Thresholds, write_back::replay},
     writer::{Limits, Writer},
@@ -69,6 +69,7 @@ pub(crate) struct Engine {
     pub(crate) checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
+    pub(crate) accounts_id: [u8; 32],
     /// The id of the account change feed: new at each start, because the file may have been replaced by an older one
     /// meanwhile.
     pub(crate) feed: Uuid,
@@ -97,7 +98,8 @@ impl Engine {
         // Truncating the WAL file takes milliseconds, so it may stay a little longer than a restart needs.
         let wal_kept_bytes = 2 * options.wal_restart_bytes;
         let mut main = folder.open_database(options.page_cache_bytes, wal_kept_bytes)?;
-        let secret = secret(&main).map_err(failed)?;
+        let secret = installation::secret(&main).map_err(failed)?;
+        let accounts_id = installation::accounts_id(&main, &secret).map_err(failed)?;
         let origin = origins::open(&main).map_err(failed)?;
         let page_bytes: u64 = main
             .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))
@@ -107,9 +109,9 @@ impl Engine {
             passive: options.wal_checkpoint_bytes,
             restart: options.wal_restart_bytes,
             max: options.wal_bytes_max,
+            age_max: options.wal_age_max,
         };
         let thresholds = Thresholds {
-            age_max: options.wal_age_max,
             sums: options.sums_unwritten,
             rides: options.rides_unwritten.into(),
             part: options.sums_part,
@@ -165,6 +167,7 @@ impl Engine {
             checkpoints,
             file,
             secret,
+            accounts_id,
             feed: Uuid::new_v4(),
             origin,
             cleanup_position: crate::cleanup::CleanupPosition::default(),
@@ -182,6 +185,12 @@ impl Engine {
             Ok(connection.query_row(kept, [], |row| row.get::<_, Vec<u8>>(0))?)
         };
         Mode::check_kept(mode, &self.writer.write(App::Links, keep).await?)
+    }
+
+    /// Replaces the installation's secret in the file.
+    pub(crate) async fn replace_secret(&self) -> lodge_domain::Result<()> {
+        let replace = |connection: &Connection| Ok(installation::replace_secret(connection)?);
+        self.writer.write(App::Links, replace).await
     }
 
     /// Returns after a reader and the writer have each served a request.
@@ -233,16 +242,4 @@ impl Drop for Engine {
 fn ended(thread: &Receiver<()>, deadline: Instant) -> bool {
     let left = deadline.saturating_duration_since(Instant::now());
     thread.recv_timeout(left) == Err(RecvTimeoutError::Disconnected)
-}
-
-/// Returns the installation's secret, which is created on first use.
-fn secret(connection: &Connection) -> rusqlite::Result<InstallationSecret> {
-    let mut fresh = [0; 32];
-    lodge_domain::Random::fill(&lodge_domain::OsRandom, &mut fresh);
-    let sql = "INSERT INTO meta (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING";
-    connection.execute(sql, [fresh])?;
-    let kept = connection
-        .query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| row.get(0))
-        .optional()?;
-    Ok(InstallationSecret::new(kept.unwrap_or(fresh)))
 }

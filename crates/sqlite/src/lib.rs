@@ -14,6 +14,7 @@ mod failure;
 mod fair_scheduler;
 mod folder;
 mod inspect;
+mod installation;
 mod job;
 mod links;
 mod migrations;
@@ -183,6 +184,16 @@ impl Sqlite {
     /// Returns the installation's secret, created when the folder is first opened; backups include it.
     pub fn secret(&self) -> InstallationSecret {
         self.0.secret.clone()
+    }
+
+    /// Returns the id of the accounts in this file, by which links elsewhere can be bound to them. It never changes.
+    pub fn accounts_id(&self) -> [u8; 32] {
+        self.0.accounts_id
+    }
+
+    /// Replaces the installation's secret by a new one, which this value uses once it is opened again.
+    pub async fn replace_secret(&self) -> Result<()> {
+        self.0.replace_secret().await
     }
 
     /// Stores the mode in which links are created; it cannot be changed later.

@@ -131,4 +131,13 @@ impl Cassandra {
     pub async fn secret(&self, fresh: [u8; 32]) -> Result<InstallationSecret> {
         self.0.secret(fresh).await.map(InstallationSecret::new)
     }
+
+    /// Replaces the installation's secret by `fresh`, which each process uses once it connects again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another process replaced it at the same time; others when it cannot be stored.
+    pub async fn replace_secret(&self, fresh: [u8; 32]) -> Result<()> {
+        self.0.replace_secret(fresh).await
+    }
 }

@@ -91,6 +91,18 @@ impl Session {
         value.try_into().map_err(|_| Error::internal("the installation's secret is not 32 bytes"))
     }
 
+    /// Replaces the installation's secret.
+    pub(crate) async fn replace_secret(&self, fresh: [u8; 32]) -> Result<()> {
+        let was = self.setting(SECRET).await?;
+        // The read below settles an unknown outcome.
+        let replaced = self.statements.change_setting.transact((&fresh[..], SECRET, was)).await;
+        if self.setting(SECRET).await?.is_some_and(|value| value == fresh) {
+            return Ok(());
+        }
+        let meanwhile = || Error::conflict("another process replaced the secret meanwhile");
+        Err(replaced.err().map_or_else(meanwhile, Error::from))
+    }
+
     /// Stores a setting of the whole installation, unless it is set; returns the stored value.
     pub(crate) async fn set_if_absent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
         // The read below settles an unknown outcome.

@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Export a page of links after the given short.
     Export { after: Option<Short> },
+    /// Replace the installation's secret.
+    ReplaceSecret,
     /// A command about accounts.
     User(UserCommand),
     /// List security events, newest first.
@@ -151,6 +153,8 @@ pub(crate) enum CommandOutcome {
     },
     /// The new key and its token, which is shown only once.
     KeyCreated { key: ApiKey, token: SecretText },
+    /// The names of the engines with a new secret.
+    SecretReplaced(Vec<String>),
     /// All keys.
     Keys(Vec<ApiKey>),
     /// The revoked key.

@@ -163,6 +163,10 @@ async fn execute_as_operator(
             security::record(SecurityEventKind::OperatorCommand, None, "backup");
             CommandOutcome::BackedUp { bytes, left_out }
         }
+        Command::ReplaceSecret => {
+            security::record(SecurityEventKind::OperatorCommand, None, "secret replace");
+            CommandOutcome::SecretReplaced(services.engines.replace_secrets().await?)
+        }
         Command::CreateKey { name } => {
             let (key, token) = services.keys.create(&name).await?;
             CommandOutcome::KeyCreated { key, token: token.into() }

@@ -59,6 +59,9 @@ enum AdminCommand {
         /// The backup.
         file: PathBuf,
     },
+    /// Replace the secret of the installation after it has leaked.
+    #[command(subcommand)]
+    Secret(SecretCommand),
     /// Create, list and revoke API keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -100,6 +103,17 @@ enum AdminCommand {
     Export {
         /// The file to create.
         file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum SecretCommand {
+    /// Store a new secret, which every process uses after a restart. Manage keys and unused codes of passes then no
+    /// longer work; passwords, sessions, API keys, links and claimed passes stay.
+    Replace {
+        /// Confirm: the old secret cannot be restored, except from a backup.
+        #[arg(long, required = true)]
+        yes: bool,
     },
 }
 
@@ -159,6 +173,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
             }
         }
         AdminCommand::Restore { .. } => {}
+        AdminCommand::Secret(SecretCommand::Replace { .. }) => replace_secret(administrator)?,
         AdminCommand::Key(command) => key(administrator, command)?,
         AdminCommand::User(command) => return user::carry_out(administrator, command),
         AdminCommand::Events(options) => events::carry_out(administrator, options)?,
@@ -174,6 +189,12 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::Export { file } => export(administrator, &file)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn replace_secret(administrator: &mut Administrator) -> Result<()> {
+    let engines: Vec<String> = administrator.request(Command::ReplaceSecret)?;
+    outln!("a new secret is stored in {}; restart every process", engines.join(" and "));
+    Ok(())
 }
 
 fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {

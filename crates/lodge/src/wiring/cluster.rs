@@ -3,6 +3,7 @@
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
+use async_trait::async_trait;
 use futures_util::future::{BoxFuture, OptionFuture};
 use lodge_domain::{
     Error, OsRandom, Random, SystemClock,
@@ -71,23 +72,31 @@ pub(super) async fn links(
     };
     let mut fresh = [0; 32];
     OsRandom.fill(&mut fresh);
-    engines.add(CassandraEngine);
-    Ok(LinkPorts {
+    let ports = LinkPorts {
         links: Arc::new(CachedLinks::with_feed(links, cache_bytes(config), feed, kept)),
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
         key_sessions: cluster.key_sessions(),
         secret: cluster.secret(fresh).await.map_err(|error| with_causes("Cassandra", error))?,
         write_behind: behind.map(|behind| write_behind_tasks(behind, config)),
-    })
+    };
+    engines.add(CassandraEngine(cluster));
+    Ok(ports)
 }
 
 /// Cassandra as an [`Engine`]: it is backed up with its own tools, and TTLs remove expired rows.
-struct CassandraEngine;
+struct CassandraEngine(Cassandra);
 
+#[async_trait]
 impl Engine for CassandraEngine {
     fn name(&self) -> &'static str {
         "Cassandra"
+    }
+
+    async fn replace_secret(&self) -> lodge_domain::Result<()> {
+        let mut fresh = [0; 32];
+        OsRandom.fill(&mut fresh);
+        self.0.replace_secret(fresh).await
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use lodge_domain::security::{self, SecurityEventKind};
 use lodge_sqlite::{Folder, Sqlite};
 
 /// A storage engine that holds the data of one or more apps.
@@ -24,6 +25,9 @@ pub(crate) trait Engine: Send + Sync {
     async fn backup(&self, _to: &Path) -> Result<Option<u64>> {
         Ok(None)
     }
+
+    /// Replaces the installation's secret. Processes use the old one until they open the engine again.
+    async fn replace_secret(&self) -> lodge_domain::Result<()>;
 
     /// Removes a batch of expired data; shorts stay reserved for `reserved`. Returns whether more can be removed
     /// now.
@@ -53,6 +57,10 @@ impl Engine for Sqlite {
 
     async fn backup(&self, to: &Path) -> Result<Option<u64>> {
         Ok(Some(Self::backup(self, to).await?))
+    }
+
+    async fn replace_secret(&self) -> lodge_domain::Result<()> {
+        Self::replace_secret(self).await
     }
 
     async fn remove_expired(
@@ -117,6 +125,22 @@ impl Engines {
                 bail!("all data is in Cassandra; back it up with its own tools (nodetool snapshot)")
             }
         }
+    }
+
+    /// Replaces the installation's secret in each engine, which has one of its own. Returns their names.
+    pub(crate) async fn replace_secrets(&self) -> Result<Vec<String>> {
+        ensure!(!self.list.is_empty(), "this process stores no data, and so has no secret");
+        let mut replaced = Vec::new();
+        for engine in &self.list {
+            let in_engine = engine.replace_secret().await;
+            in_engine.with_context(|| {
+                format!("the secret in {} is not replaced; run the command again", engine.name())
+            })?;
+            let detail = format!("secret replace in {}", engine.name());
+            security::record(SecurityEventKind::OperatorCommand, None, detail);
+            replaced.push(engine.name().to_owned());
+        }
+        Ok(replaced)
     }
 
     /// Removes expired data from every engine, even if one fails. Returns whether more can be removed now.

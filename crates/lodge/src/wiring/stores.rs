@@ -75,7 +75,7 @@ impl Stores {
         let links = if config.uses_link_store(LinkStore::Cassandra) {
             // Links refer to owners by account number, so only one accounts store may assign these numbers.
             let accounts = sqlite.as_ref().filter(|_| config.stores_accounts());
-            let accounts = accounts.map(|sqlite| sqlite.secret().sign("accounts' store", &[]));
+            let accounts = accounts.map(Sqlite::accounts_id);
             cluster::links(config, &mut engines, accounts).await?
         } else {
             links_on_sqlite(in_folder()?, config).await?

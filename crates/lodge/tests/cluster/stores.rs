@@ -56,9 +56,19 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     assert_eq!(server.get("/skiers/3/seasons/2025/days/9/skiers/77").text().trim(), "210");
     let events = get(&server, "/api/board/lobby/events", &token);
     assert_eq!(events["events"][0]["body"], "first tracks");
+    let unowned = server.create(&json!({ "target": "example.org" }));
+    server.manage(&unowned, "GET").expect(200);
     server.ops("/health/ready").expect(200);
     let said = lodge.admin(&["backup", text(&lodge.file("backup.db"))]);
     assert!(said.contains("the data in Cassandra are not in this file"), "{said}");
+    assert_eq!(server.stop(), Some(0));
+
+    // A new secret in both stores ends manage keys. The accounts stay those of these links.
+    let said = lodge.admin(&["secret", "replace", "--yes"]);
+    assert_eq!(said, "a new secret is stored in SQLite and Cassandra; restart every process\n");
+    let server = lodge.start();
+    server.manage(&unowned, "GET").expect(403);
+    assert_eq!(get(&server, "/api/links", &token)["links"][0]["short"], short.as_str());
     assert_eq!(server.stop(), Some(0));
 
     // Accounts of another data folder have the same numbers, and would own the same links.

@@ -63,6 +63,7 @@ mod rides_rebuild;
 mod rides_search;
 mod rides_voided;
 mod secrecy;
+mod secret;
 mod security_events;
 mod seeding;
 mod server;

@@ -55,8 +55,9 @@ fn note(name: &'static str) -> Work {
 
 async fn notes(engine: &Engine) -> Vec<String> {
     let read = |connection: &Connection| {
-        let mut statement =
-            connection.prepare("SELECT name FROM meta WHERE name <> 'secret' ORDER BY name")?;
+        let mut statement = connection.prepare(
+            "SELECT name FROM meta WHERE name NOT IN ('secret', 'accounts_id') ORDER BY name",
+        )?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     };
     engine.readers.read(App::Links, read).await.unwrap()
