@@ -143,17 +143,11 @@ fn repeated(event: &SecurityEvent) -> Repeated {
 fn write_line(event: &SecurityEvent) {
     let SecurityEvent { kind, actor, account, origin, detail, repeats, .. } = event;
     let (what, from, detail) = (kind.name(), origin.as_str(), detail.as_str());
-    let who = match actor {
-        SecurityActor::Visitor => "visitor".to_owned(),
-        SecurityActor::Operator => "operator".to_owned(),
-        SecurityActor::Account(AccountId(id)) => format!("account {id}"),
-        SecurityActor::Key(id) => format!("API key {id}"),
-    };
     let account = account.map(|account| account.0);
     if *kind == SecurityEventKind::LockedOut {
-        tracing::warn!(target: "lodge::security", what, who, account, from, detail, repeats, "security event");
+        tracing::warn!(target: "lodge::security", what, who = %actor, account, from, detail, repeats, "security event");
     } else {
-        tracing::info!(target: "lodge::security", what, who, account, from, detail, repeats, "security event");
+        tracing::info!(target: "lodge::security", what, who = %actor, account, from, detail, repeats, "security event");
     }
 }
 

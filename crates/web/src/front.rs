@@ -173,7 +173,7 @@ impl HttpService {
                 security.refuse(refusal, format!("{method} {route}"));
             }
             response = form::render(&problem, response, form, &self.0.site.navigation, &id);
-            log_problem(&problem, &method, &path, &id);
+            log_problem(&problem, &method, &path, &id, security.actor());
         }
         visit.complete(&self.0.site, &mut response).await;
         headers::add(&mut response, self.0.strict_transport.as_ref());
@@ -181,7 +181,8 @@ impl HttpService {
         instruments::request(&method, &route, response.status(), began);
         if self.0.access_log {
             let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-            tracing::info!(request_id = %id, %method, path, status = response.status().as_u16(), elapsed_us, "request");
+            let (status, who) = (response.status().as_u16(), security.actor());
+            tracing::info!(request_id = %id, %method, path, status, %who, elapsed_us, "request");
         }
         if let Some(unread) = unread {
             unread.complete(&mut response).await;
@@ -284,16 +285,16 @@ fn wants_page(headers: &HeaderMap) -> bool {
         .is_some_and(|accept| accept.contains("text/html"))
 }
 
-fn log_problem(problem: &Problem, method: &Method, path: &str, id: &RequestId) {
+fn log_problem(problem: &Problem, method: &Method, path: &str, id: &RequestId, who: SecurityActor) {
     let cause = problem.cause.as_deref().unwrap_or(&problem.detail);
     let status = problem.status.as_u16();
     if problem.status == StatusCode::INTERNAL_SERVER_ERROR {
-        tracing::error!(request_id = %id, %method, path, status, cause, "request failed");
+        tracing::error!(request_id = %id, %method, path, status, %who, cause, "request failed");
     // A refusal without a cause comes from a rate limit and is expected.
     } else if problem.status.is_server_error() && problem.cause.is_some() {
-        tracing::warn!(request_id = %id, %method, path, status, cause, "request refused");
+        tracing::warn!(request_id = %id, %method, path, status, %who, cause, "request refused");
     } else {
-        tracing::debug!(request_id = %id, %method, path, status, cause, "request refused");
+        tracing::debug!(request_id = %id, %method, path, status, %who, cause, "request refused");
     }
 }
 

@@ -44,11 +44,15 @@ impl SecurityContext {
         Arc::new(Self { recorder, address, actor, has_failure })
     }
 
+    /// Returns the party that the request was found to come from.
+    pub fn actor(&self) -> SecurityActor {
+        *self.actor.lock()
+    }
+
     /// Records a refusal of this request, unless a service has recorded a failure that says more.
     pub fn refuse(&self, kind: SecurityEventKind, detail: String) {
         if !self.has_failure.load(Ordering::Relaxed) {
-            let actor = *self.actor.lock();
-            self.record(kind, actor, None, detail);
+            self.record(kind, self.actor(), None, detail);
         }
     }
 
@@ -89,8 +93,7 @@ pub fn acting_as(actor: SecurityActor) {
 /// Records an event that the current request caused; nothing outside of a request.
 pub fn record(kind: SecurityEventKind, account: Option<AccountId>, detail: impl Into<String>) {
     let _ = CONTEXT.try_with(|context| {
-        let actor = *context.actor.lock();
-        context.record(kind, actor, account, detail.into());
+        context.record(kind, context.actor(), account, detail.into());
     });
 }
 

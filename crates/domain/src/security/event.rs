@@ -141,17 +141,21 @@ impl SecurityEventKind {
     }
 }
 
-/// The party that caused a security event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The party that a request comes from, or that caused a security event.
+#[derive(derive_more::Display, Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecurityActor {
     /// A client without a credential, or with a wrong one.
+    #[display("visitor")]
     Visitor,
     /// The operator, with the command line.
+    #[display("operator")]
     Operator,
     /// An account.
+    #[display("account {}", _0.0)]
     Account(AccountId),
     /// The holder of the API key with this number.
+    #[display("API key {_0}")]
     Key(i64),
 }
 

@@ -73,6 +73,18 @@ fn a_request_is_found_in_the_log_by_its_id() {
 }
 
 #[test]
+fn the_line_of_a_request_names_the_account_that_sent_it() {
+    let (server, [token]) = Lodge::new().with("LODGE_LOG_REQUESTS", "true").start_with(["ada"]);
+    let ask = |id| server.ask("GET", "/api/me").header("X-Request-Id", id);
+    ask("of-ada").bearer(&token).expect(200);
+    ask("of-a-visitor").expect(401);
+    for (id, who) in [("of-ada", "account 1"), ("of-a-visitor", "visitor")] {
+        let says = |line: &str| [id, who].iter().all(|it| line.contains(&format!("\"{it}\"")));
+        eventually_true("the line names it", || server.log().lines().any(says));
+    }
+}
+
+#[test]
 fn each_section_of_an_accounts_request_is_measured() {
     let (_tiers, accounts, web) = Tiers::new().start();
     let token = web.member("ada");
