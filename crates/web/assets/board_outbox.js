@@ -4,6 +4,7 @@ import { keepPlace } from "./board_list.js";
 import { ask, button, channel, detail, end, form, list, make, me, path, sentence, wait, whenEnded } from "./board_page.js";
 import { endSince, has, toEnd } from "./board_reading.js";
 
+const KEPT_MAX = 7 * 24 * 60 * 60 * 1000; // Unsent messages of other accounts, whose sessions have ended.
 const PAUSE_MAX = 30000;
 const UPLOAD_MAX = 120000; // The server's deadline for the largest picture.
 
@@ -17,6 +18,15 @@ const kept = (() => {
   }
 })();
 const prefix = `lodge-board:${me}:${channel}:`;
+const isOld = (name) => {
+  try {
+    return !(Date.now() - JSON.parse(kept.getItem(name)).at < KEPT_MAX);
+  } catch {
+    return true;
+  }
+};
+Object.keys(kept).filter((name) => name.startsWith("lodge-board:") && !name.startsWith(`lodge-board:${me}:`))
+  .filter(isOld).forEach((name) => kept.removeItem(name));
 const waiting = list.parentElement.appendChild(make("ol", { className: "messages", ariaLive: "off" }));
 // Pictures are too large for local storage and are kept in memory.
 const pictured = new Map();
@@ -96,7 +106,7 @@ const post = async (letter) => {
     if (answer.ok) {
       const { id } = await answer.json();
       if (has(id)) drop(letter);
-      else keep({ ...letter, id });
+      else if (isKept(letter)) keep({ ...letter, id }); // Signing out elsewhere may have removed it.
       return;
     }
   } catch {
@@ -111,7 +121,8 @@ const post = async (letter) => {
   // The limit may be lifted earlier.
   if (answer.status === 429) return Math.min(asked || pause, 2 * PAUSE_MAX);
   if (answer.status >= 500 || answer.status === 408) return Math.max(pause, asked);
-  keep({ ...letter, problem: sentence(await detail(answer)) });
+  const problem = sentence(await detail(answer));
+  if (isKept(letter)) keep({ ...letter, problem });
 };
 const flush = async () => {
   for (let next; (next = outbox().find(isUnsent)) && !whenEnded.aborted; ) {

@@ -26,6 +26,20 @@ document.addEventListener("click", async ({ target }) => {
   }, 2000);
 });
 
+// The answer clears all storage (Clear-Site-Data), but there may be none. Not before the page is left: the browser
+// may ask whether to stay.
+const clear = () => {
+  try {
+    localStorage.clear();
+    sessionStorage.clear();
+  } catch {
+    // The browser allows no storage.
+  }
+};
+for (const form of document.querySelectorAll("form[action='/logout']")) {
+  form.addEventListener("submit", () => addEventListener("pagehide", clear));
+}
+
 for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
   button.addEventListener("click", () => print());

@@ -138,6 +138,38 @@ const WRITE_FIVE: &str = "
     }
 ";
 
+/// The names of the unsent messages that the browser keeps.
+const KEPT: &str = "return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).sort().join()";
+
+#[tokio::test]
+async fn unsent_messages_of_others_are_removed_after_a_week_and_all_at_sign_out() {
+    let (scene, _other) = two_members(Scripts::On).await;
+    let browser = &scene.browser;
+    browser
+        .run_script(
+            "const day = 24 * 60 * 60 * 1000;
+             const letter = (age) => JSON.stringify({ body: 'x', at: Date.now() - age, tries: 0, problem: 'Refused.' });
+             localStorage.setItem('lodge-board:ada:elsewhere:old', letter(8 * day));
+             localStorage.setItem('lodge-board:bob:lobby:damaged', '{');
+             localStorage.setItem('lodge-board:bob:lobby:old', letter(8 * day));
+             localStorage.setItem('lodge-board:bob:lobby:young', letter(6 * day));",
+        )
+        .await;
+    browser.reload().await;
+    let left = "lodge-board:ada:elsewhere:old,lodge-board:bob:lobby:young";
+    browser.wait_for_script(KEPT, left).await;
+    // The page is left although no server answers.
+    browser
+        .run_script(
+            "for (const form of document.forms) form.addEventListener('submit', (event) => event.preventDefault());
+             document.querySelector(\"form[action='/logout']\").requestSubmit();
+             dispatchEvent(new Event('pagehide'));",
+        )
+        .await;
+    browser.wait_for_script(KEPT, "").await;
+    scene.end().await;
+}
+
 async fn an_unsent_message_is_sent_after_a_reload(engine: Engine) {
     let (scene, other) = two_members(engine).await;
     let browser = &scene.browser;
