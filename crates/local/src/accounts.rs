@@ -278,8 +278,12 @@ impl Backend for CachedAccounts {
                 let account =
                     self.sessions.get(&session).map(|remembered| remembered.me.account.id);
                 let outcome = self.backend.call(Call::Own { session, call }).await;
-                if changes {
-                    // In this process at once, whatever the outcome; in others by the feed.
+                let is_refused = matches!(
+                    outcome,
+                    Err(Error::Invalid { .. } | Error::Forbidden(_) | Error::TooMany { .. })
+                );
+                if changes && !is_refused {
+                    // In this process at once, also after an unknown outcome; in others by the feed.
                     self.sessions.invalidate(&session);
                     if let Some(account) = account {
                         self.forget(&[account]);

@@ -272,7 +272,7 @@ pub(crate) async fn end_previous_session(
     site.key_sessions.end(token).await?;
     let session = SessionDigest::of_token(token);
     let Some((accounts, session)) = site.accounts.as_ref().zip(session) else { return Ok(()) };
-    match accounts.sign_out(session, None).await {
+    match accounts.sign_out(session).await {
         // Already ended.
         Err(Error::Unauthenticated(_) | Error::NotFound(_)) | Ok(()) => Ok(()),
         Err(error) => Err(error),

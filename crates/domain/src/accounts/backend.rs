@@ -192,14 +192,29 @@ calls! {
         /// Returns the sessions, newest first.
         pub fn sessions = Sessions -> Vec<Session> { accounts.sessions(me).await? }
 
-        /// Ends one session; without an id the current one.
-        pub fn sign_out = SignOut(which: Option<SessionId>) -> () {
-            accounts.sign_out(me, which.unwrap_or(me.session.id)).await?;
+        /// Ends the current session.
+        pub fn sign_out = SignOut -> () { accounts.sign_out(me).await?; }
+
+        /// Ends one session; requires the password, if the account has one and the session is not the current one.
+        pub fn end_session = EndSession {
+            /// The session.
+            which: SessionId,
+            /// The password, if the account has one.
+            current: Option<Password>,
+            /// The client's address, for rate limits.
+            from: Option<IpAddr>,
+        } -> () {
+            accounts.end_session(me, which, current, from).await?;
         }
 
-        /// Ends all sessions.
-        pub fn sign_out_everywhere = SignOutEverywhere -> () {
-            accounts.sign_out_everywhere(me).await?;
+        /// Ends all sessions; requires the password, if the account has one.
+        pub fn sign_out_everywhere = SignOutEverywhere {
+            /// The password, if the account has one.
+            current: Option<Password>,
+            /// The client's address, for rate limits.
+            from: Option<IpAddr>,
+        } -> () {
+            accounts.sign_out_everywhere(me, current, from).await?;
         }
 
         /// Deletes the account and returns its picture; requires the password, if the account has one.
@@ -274,8 +289,11 @@ impl Call {
             Self::Own {
                 call:
                     OwnAccountCall::ChangePassword { from, .. }
+                    | OwnAccountCall::EndSession { from, .. }
+                    | OwnAccountCall::SignOutEverywhere { from, .. }
                     | OwnAccountCall::Delete { from, .. }
-                    | OwnAccountCall::BeginLink { from, .. },
+                    | OwnAccountCall::BeginLink { from, .. }
+                    | OwnAccountCall::UnlinkIssuer { from, .. },
                 ..
             } => *from,
             _ => None,

@@ -148,14 +148,38 @@ impl Accounts {
         self.ports.sessions.list(me.account.id, self.ports.clock.now(), SESSIONS_LISTED).await
     }
 
-    /// Ends one of the caller's sessions, which may be the current one.
-    pub async fn sign_out(&self, me: &SignedIn, session: SessionId) -> Result<()> {
+    /// Ends the current session.
+    pub async fn sign_out(&self, me: &SignedIn) -> Result<()> {
+        self.end(me, me.session.id).await
+    }
+
+    /// Ends one of the caller's sessions. Requires reauthentication, unless it is the current one.
+    pub async fn end_session(
+        &self,
+        me: &SignedIn,
+        session: SessionId,
+        current: Option<Password>,
+        from: Option<IpAddr>,
+    ) -> Result<()> {
+        if session != me.session.id {
+            self.reauthenticate(me, current, from).await?;
+        }
+        self.end(me, session).await
+    }
+
+    async fn end(&self, me: &SignedIn, session: SessionId) -> Result<()> {
         let ended = self.ports.sessions.end(me.account.id, session, self.ports.clock.now()).await?;
         if ended { Ok(()) } else { Err(Error::not_found("there is no such session")) }
     }
 
-    /// Ends all of the caller's sessions, including the current one.
-    pub async fn sign_out_everywhere(&self, me: &SignedIn) -> Result<()> {
+    /// Ends all of the caller's sessions, including the current one. Requires reauthentication.
+    pub async fn sign_out_everywhere(
+        &self,
+        me: &SignedIn,
+        current: Option<Password>,
+        from: Option<IpAddr>,
+    ) -> Result<()> {
+        self.reauthenticate(me, current, from).await?;
         let change = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
         let changed = self.change_own(me, change, AccountEventKind::SignedOutEverywhere).await?;
         changed.map(drop).ok_or(NO_ACCOUNT)

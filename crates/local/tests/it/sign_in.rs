@@ -146,7 +146,7 @@ async fn a_session_that_has_ended_cannot_change_the_password() {
     };
     let me = async || signed_in(&accounts, "ada", PASSWORD).await.unwrap().signed_in;
     let (mine, ended) = (me().await, me().await);
-    accounts.sign_out(&ended, ended.session.id).await.unwrap();
+    accounts.sign_out(&ended).await.unwrap();
     assert!(matches!(change(&ended).await, Err(Error::Forbidden(_))));
     change(&mine).await.unwrap();
     assert!(

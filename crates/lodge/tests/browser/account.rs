@@ -64,7 +64,11 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
 
     // She ends that session, and then all.
     scene.open("/account").await;
+    browser.fill("sessions-current", "a guess").await;
+    browser.press_and_wait("End session", "This is not your current password.").await;
+    browser.fill("sessions-current", "another in the fog").await;
     browser.press_and_wait("End session", "Session ended.").await;
+    browser.fill("sessions-current", "another in the fog").await;
     browser.press_and_wait("Sign out everywhere", "Sign in").await;
     assert_eq!(browser.path().await, "/login");
     browser.sign_in("ada", "another in the fog").await;

@@ -107,6 +107,7 @@ async fn presence_and_nickname_changes_are_shown_live(engine: Engine) {
     other.fill("nickname", "Robert").await;
     other.press_and_wait("Save", "Saved.").await;
     browser.wait_for_script(NAMES, "Robert; ada,Robert").await;
+    other.fill("sessions-current", PASSWORD).await;
     other.press_and_wait("Sign out everywhere", "Sign in").await;
     browser.wait_for_text("Robert @bob left.").await;
     browser.wait_for_script(NAMES, "Robert; ada").await;
@@ -124,6 +125,7 @@ async fn a_signed_out_reader_is_notified_and_led_to_sign_in(engine: Engine) {
     elsewhere.sign_in("ada", PASSWORD).await;
     elsewhere.wait_for_text("Created by ada").await;
     elsewhere.open("/account").await;
+    elsewhere.fill("sessions-current", PASSWORD).await;
     elsewhere.press_and_wait("Sign out everywhere", "Sign in").await;
     browser.wait_for_text("You are signed out").await;
     browser.press("Sign in").await;

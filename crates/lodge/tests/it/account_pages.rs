@@ -163,7 +163,7 @@ fn cross_site_requests_cannot_change_an_account() {
         ("/signup", "username=mallory&password=correct+horse"),
         ("/account", "nickname=Mallory&email="),
         ("/account/password", "current=a+lift+in+the+fog&new=correct+horse"),
-        ("/account/sessions", ""),
+        ("/account/sessions", "current=a+lift+in+the+fog"),
         ("/account/delete", "confirm=ada"),
         ("/account/check", "field=username&value=ada"),
         ("/admin/accounts/ada", "action=ban"),

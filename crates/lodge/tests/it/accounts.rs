@@ -74,6 +74,11 @@ impl Server {
         self.ask(method, path).bearer(token).send()
     }
 
+    /// Ends the session or sessions at `path`, with the password.
+    pub(crate) fn end(&self, token: &str, path: &str) -> Response {
+        self.delete(path).bearer(token).json(json!({ "current": PASSWORD })).send()
+    }
+
     /// Returns whether a session token is valid.
     pub(crate) fn is_signed_in(&self, token: &str) -> bool {
         let status = self.call(token, "GET", "/api/me").status;
@@ -212,9 +217,12 @@ fn a_session_survives_a_crash_and_can_be_ended_from_another() {
     let current: Vec<_> = listed.iter().map(|session| &session["current"]).collect();
     assert_eq!(current, [false, true], "newest first");
     let second = format!("/api/me/sessions/{}", listed[0]["id"].as_str().unwrap());
-    assert_eq!(server.call(&graces, "DELETE", &second).status, 404, "not her session");
+    assert_eq!(server.end(&graces, &second).status, 404, "not her session");
+    server.call(&one, "DELETE", &second).expect_field_error(400, "current");
+    let guessed = server.delete(&second).bearer(&one).json(json!({ "current": "a guess" }));
+    guessed.expect(403);
     assert!(server.is_signed_in(&two));
-    assert_eq!(server.call(&one, "DELETE", &second).status, 204);
+    assert_eq!(server.end(&one, &second).status, 204);
     assert!(server.is_signed_in(&one) && !server.is_signed_in(&two));
     assert_eq!(server.call(&one, "DELETE", "/api/session").status, 204);
     assert!(!server.is_signed_in(&one) && server.is_signed_in(&graces));
@@ -228,7 +236,13 @@ fn signing_out_everywhere_ends_every_session_of_this_account() {
     server.make_account("grace");
     let tokens: Vec<_> = (0..3).map(|_| server.token("ada")).collect();
     let graces = server.token("grace");
-    assert_eq!(server.call(&tokens[1], "DELETE", "/api/me/sessions").status, 204);
+    server.call(&tokens[1], "DELETE", "/api/me/sessions").expect_field_error(400, "current");
+    let listed = sessions(&server, &tokens[1]);
+    assert_eq!(listed.len(), 3);
+    let own = listed.iter().find(|session| session["current"] == true).unwrap();
+    let own = format!("/api/me/sessions/{}", own["id"].as_str().unwrap());
+    assert_eq!(server.end(&tokens[0], "/api/me/sessions").status, 204);
+    assert_eq!(server.call(&tokens[1], "DELETE", &own).status, 401);
     assert!(tokens.iter().all(|token| !server.is_signed_in(token)));
     assert!(server.is_signed_in(&graces));
     assert!(server.is_signed_in(&server.token("ada")));
@@ -332,28 +346,33 @@ fn a_session_alone_cannot_change_the_email_address() {
 #[test]
 fn a_session_alone_cannot_delete_an_account() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
-    let delete =
-        |request: &Value| server.delete("/api/me").bearer(&token).json(request).send().status;
-    let on_page =
-        |form: &str| server.post("/account/delete").browser().session(&token).form(form).send();
-    assert_eq!(delete(&json!({})), 400);
-    assert_eq!(delete(&json!({ "current": "a guess" })), 403);
+    let delete = |server: &Server, request: &Value| {
+        server.delete("/api/me").bearer(&token).json(request).send().status
+    };
+    let on_page = |server: &Server, form: &str| {
+        server.post("/account/delete").browser().session(&token).form(form).send()
+    };
+    assert_eq!(delete(&server, &json!({})), 400);
+    assert_eq!(delete(&server, &json!({ "current": "a guess" })), 403);
     for (form, field) in [
         ("confirm=grace&current=a+lift+in+the+fog", "confirm"),
         ("confirm=ada", "delete-current"),
         ("confirm=ada&current=a+guess", "delete-current"),
     ] {
-        let page = on_page(form);
+        let page = on_page(&server, form);
         assert!(matches!(page.status, 400 | 403), "{form}: {page:?}");
         page.says(&format!("id=\"{field}-error\""));
     }
 
     server.lodge.take_passwords();
     server.lodge.age_sessions(601);
-    assert_eq!(delete(&json!({})), 403);
-    on_page("confirm=ada").expect(403).says("Sign in again with your provider first.");
+    // The server knows nothing of a change in its file.
+    let server = server.restart_after_kill();
+    assert_eq!(delete(&server, &json!({})), 403);
+    on_page(&server, "confirm=ada").expect(403).says("Sign in again with your provider first.");
     server.lodge.age_sessions(-61);
-    assert_eq!(delete(&json!({})), 204);
+    let server = server.restart_after_kill();
+    assert_eq!(delete(&server, &json!({})), 204);
 }
 
 #[test]
@@ -495,7 +514,7 @@ fn links_belong_to_the_account_that_created_them() {
     assert_eq!((edit(&graces), edit(&key), edit(&adas)), (403, 403, 200));
     assert_eq!(server.call(&adas, "GET", "/api/links/adas/clicks").status, 200);
     assert_eq!(server.call(&graces, "GET", "/api/links/adas/clicks").status, 403);
-    assert_eq!(server.call(&adas, "DELETE", "/api/me/sessions").status, 204);
+    assert_eq!(server.end(&adas, "/api/me/sessions").status, 204);
     assert_eq!(edit(&adas), 401);
 }
 

@@ -94,7 +94,10 @@ fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -
             let request = json!({ "current": PASSWORD, "new": "another in the fog" });
             (web.put("/api/me/password").bearer(&web.token(&name)).json(&request), 200)
         }
-        (_, 0) => (web.delete("/api/me/sessions").bearer(&tokens[0]), 204),
+        (_, 0) => {
+            let request = json!({ "current": PASSWORD });
+            (web.delete("/api/me/sessions").bearer(&tokens[0]).json(&request), 204)
+        }
         _ => {
             let ask = web.post(&format!("/admin/accounts/{name}")).session(staff);
             (ask.browser().form("action=ban"), 303)

@@ -101,7 +101,7 @@ pub(crate) async fn sign_in(
     security(("session" = [])))]
 pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: RequestContext) -> HttpResult {
     let session = asked.session()?;
-    app.accounts.sign_out(session, None).await?;
+    app.accounts.sign_out(session).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -207,32 +207,44 @@ pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: RequestConte
 
 /// Sign out everywhere.
 ///
-/// All sessions end, this one included.
-#[utoipa::path(delete, path = "/api/me/sessions", tag = "sessions",
-    responses((status = 204, description = "All earlier tokens are invalid"), (status = 401, description = "Unknown or ended session")),
+/// All sessions end, this one included. Requires the current password, if the account has one.
+#[utoipa::path(delete, path = "/api/me/sessions", tag = "sessions", request_body = Option<CurrentPassword>,
+    responses((status = 204, description = "All earlier tokens are invalid"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
+        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn sign_out_everywhere(
     State(app): State<AccountsApp>,
+    _: CredentialRateLimit,
     asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let session = asked.session()?;
-    app.accounts.sign_out_everywhere(session).await?;
+    let current = CurrentPassword::in_body(&asked.headers, &body)?;
+    app.accounts.sign_out_everywhere(session, current, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// End one of your sessions.
+///
+/// Requires the current password, if the account has one, unless it is the session of the token.
 #[utoipa::path(delete, path = "/api/me/sessions/{id}", tag = "sessions", params(("id" = String, Path, example = "17")),
-    responses((status = 204, description = "The session is ended"), (status = 401, description = "Unknown or ended session"), (status = 404, description = "No such session")),
+    request_body = Option<CurrentPassword>,
+    responses((status = 204, description = "The session is ended"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
+        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 404, description = "No such session"),
+        (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn end_session(
     State(app): State<AccountsApp>,
     PathParam(segment): PathParam,
+    _: CredentialRateLimit,
     asked: RequestContext,
+    FullBody(body): FullBody,
 ) -> HttpResult {
     let session = asked.session()?;
+    let current = CurrentPassword::in_body(&asked.headers, &body)?;
     let id = segment.parse().map(SessionId);
     let id = id.map_err(|_| Error::not_found("there is no such session"))?;
-    app.accounts.sign_out(session, Some(id)).await?;
+    app.accounts.end_session(session, id, current, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

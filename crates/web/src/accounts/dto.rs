@@ -1,5 +1,6 @@
 //! The JSON types of accounts.
 
+use http::HeaderMap;
 use jiff::Timestamp;
 use lodge_domain::{
     Result,
@@ -16,7 +17,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::new_password::new_password;
-use crate::{edge::address::Client, pictures};
+use crate::{edge::address::Client, error::Problem, json, pictures};
 
 /// The account to create.
 #[derive(Deserialize, ToSchema)]
@@ -141,6 +142,14 @@ pub(crate) struct CurrentPassword {
 }
 
 impl CurrentPassword {
+    /// Parses an optional body.
+    pub(super) fn in_body(headers: &HeaderMap, body: &[u8]) -> Result<Option<Password>, Problem> {
+        match body {
+            [] => Ok(None),
+            body => Ok(json::body_of::<Self>(headers, body)?.parse()?),
+        }
+    }
+
     pub(super) fn parse(self) -> Result<Option<Password>> {
         self.current.map(|typed| Password::parse("current", typed)).transpose()
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{
     account::{again, field_of},
-    me::Me,
+    me::{Me, PasswordForm},
 };
 use crate::{
     accounts::{
@@ -22,12 +22,6 @@ use crate::{
     request::{CredentialRateLimit, FormBody, PathParam},
 };
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct LinkForm {
-    current: String,
-}
-
 /// `POST /account/providers/{provider}`: redirects to the provider, to link it. The page with the form therefore needs
 /// [`POLICY_FORM_LEADS_AWAY`](crate::edge::headers::POLICY_FORM_LEADS_AWAY).
 pub(super) async fn link(
@@ -35,7 +29,7 @@ pub(super) async fn link(
     PathParam(name): PathParam,
     me: Me,
     _: CredentialRateLimit,
-    FormBody(form): FormBody<LinkForm>,
+    FormBody(form): FormBody<PasswordForm>,
 ) -> HttpResult {
     let provider = redirect::named(&name)?;
     match begun(&app, &me, &provider, form).await {
@@ -48,7 +42,7 @@ async fn begun(
     app: &AccountsApp,
     me: &Me,
     provider: &ProviderName,
-    form: LinkForm,
+    form: PasswordForm,
 ) -> Result<LoginRedirect, Error> {
     let current = me.current_password(form.current)?;
     let back = redirect::callback_of(app, &me.asked, provider)?;

@@ -10,6 +10,7 @@ use lodge_domain::{
     accounts::{Account, Role, SessionDigest, SignedIn},
     passwords::Password,
 };
+use serde::Deserialize;
 
 use crate::{
     accounts::app::AccountsApp,
@@ -25,6 +26,13 @@ pub(super) struct Me {
     pub(super) asked: RequestContext,
     pub(super) session: SessionDigest,
     pub(super) signed_in: SignedIn,
+}
+
+/// A form that asks for the current password, if the account has one.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PasswordForm {
+    pub(super) current: String,
 }
 
 impl Me {

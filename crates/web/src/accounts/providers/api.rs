@@ -13,7 +13,6 @@ use crate::{
     },
     body::FullBody,
     error::HttpResult,
-    json,
     request::{CredentialRateLimit, PathParam, RequestContext},
     responses::private,
     routes::Routes,
@@ -61,10 +60,7 @@ pub(crate) async fn unlink(
     FullBody(body): FullBody,
 ) -> HttpResult {
     let (session, name) = (asked.session()?, named(&name)?);
-    let current = match &body[..] {
-        [] => None,
-        body => json::body_of::<CurrentPassword>(&asked.headers, body)?.parse()?,
-    };
+    let current = CurrentPassword::in_body(&asked.headers, &body)?;
     let mut providers = app.accounts.providers().await?.into_iter();
     let provider = providers.find(|provider| provider.name == name).ok_or(NO_PROVIDER)?;
     let from = asked.client.limited_by();
