@@ -139,6 +139,7 @@ macro_rules! accounts_promises {
             security_events::a_repeated_event_is_one_row_with_the_highest_count,
             sessions::a_session_is_found_by_its_token_until_it_expires,
             sessions::the_sessions_of_an_account_are_listed,
+            sessions::accounts_with_sessions_are_listed,
             sessions::one_session_is_ended,
             sessions::a_session_that_has_ended_changes_nothing,
             sessions::the_expiry_of_a_session_is_only_put_off,

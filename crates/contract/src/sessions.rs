@@ -57,6 +57,36 @@ pub(crate) async fn opens(fixture: &AccountsFixture, session: &NewSession, now: 
     fixture.sessions.find(session.digest, now).await.unwrap().is_some()
 }
 
+/// By number, from one on, and only while they have a valid session.
+pub async fn accounts_with_sessions_are_listed(fixture: &AccountsFixture) {
+    const ALL: usize = 100_000;
+    let mut accounts = Vec::new();
+    for _ in 0..4 {
+        accounts.push(fixture.sign_up().await);
+    }
+    let ids: Vec<_> = accounts.iter().map(|account| account.id).collect();
+    let listed_at = async |after: AccountId, now, limit| {
+        let mut listed = fixture.sessions.accounts(after, now, limit).await.unwrap();
+        listed.retain(|id| ids.contains(id));
+        listed
+    };
+    let listed = async |after, limit| listed_at(after, at(1), limit).await;
+    let before = AccountId(ids[0].0 - 1);
+    assert_eq!(listed(before, ALL).await, []);
+    for account in &accounts[..3] {
+        begun(fixture, account).await;
+        begun(fixture, account).await;
+    }
+    assert_eq!(listed(before, ALL).await, ids[..3]);
+    assert_eq!(listed(before, 1).await, ids[..1]);
+    assert_eq!(listed(ids[0], ALL).await, ids[1..3]);
+    assert_eq!(listed_at(before, at(3600), ALL).await, []);
+    let ended = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
+    let kind = AccountEventKind::SignedOutEverywhere;
+    changed(&*fixture.accounts, ids[0], kind, ended).await;
+    assert_eq!(listed(before, ALL).await, ids[1..3]);
+}
+
 /// It is never brought forward, and a session that has ended stays so.
 pub async fn the_expiry_of_a_session_is_only_put_off(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;

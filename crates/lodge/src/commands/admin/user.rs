@@ -68,8 +68,15 @@ pub(super) enum UserOptions {
     Ban(UsernameArg),
     /// Lift the ban of an account.
     Unban(UsernameArg),
-    /// End all sessions of an account.
-    SignOut(UsernameArg),
+    /// End all sessions of an account, or of all accounts.
+    SignOut {
+        /// The username.
+        #[arg(required_unless_present = "all")]
+        username: Option<String>,
+        /// End the sessions of all accounts.
+        #[arg(long, conflicts_with = "username")]
+        all: bool,
+    },
     /// Remove the picture of an account. Its files are deleted within two hours.
     PictureRemove(UsernameArg),
     /// List the events of an account in the last year, the newest 1,000.
@@ -124,10 +131,14 @@ pub(super) fn carry_out(
                 change_account(administrator, UserCommand::Unban { username: who.name()? })?;
             outln!("{} is no longer banned", account.username);
         }
-        UserOptions::SignOut(who) => {
-            let account =
-                change_account(administrator, UserCommand::EndSessions { username: who.name()? })?;
+        UserOptions::SignOut { username: Some(username), .. } => {
+            let username = Username::parse(&username)?;
+            let account = change_account(administrator, UserCommand::EndSessions { username })?;
             outln!("all sessions of {} are ended", account.username);
+        }
+        UserOptions::SignOut { username: None, .. } => {
+            let accounts: u64 = administrator.request(Command::User(UserCommand::SignOutAll))?;
+            outln!("all sessions are ended; accounts that had any: {accounts}");
         }
         UserOptions::PictureRemove(who) => {
             let account =
