@@ -67,6 +67,7 @@ mod secret;
 mod security_events;
 mod seeding;
 mod server;
+mod sessions;
 mod setup;
 mod site_look;
 mod staff;
