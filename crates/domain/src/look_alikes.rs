@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use unicode_security::{MixedScript, mixed_script::AugmentedScriptSet};
 
-/// The prototypes of ASCII characters: nearly all names consist of them, and looking up each in the tables of Unicode
-/// takes longer than all else of creating a link.
+/// The prototypes of ASCII characters, of which nearly all names consist: the tables of Unicode took a fifth of the CPU
+/// time of creating a link.
 static ASCII: LazyLock<[String; 128]> = LazyLock::new(|| {
     std::array::from_fn(|code| {
         let c = char::from(u8::try_from(code).unwrap_or_default()).to_ascii_lowercase();
