@@ -30,7 +30,7 @@ use crate::{
         address::{Client, Peer},
         cross_site, headers,
         instruments::{self, RedirectInstruments},
-        request_id::{self, RequestId, RequestIds},
+        request_id::{self, RequestId},
         server::ConnectionHandler,
         unread::UnreadBody,
     },
@@ -58,7 +58,6 @@ struct Inner {
     access_log: bool,
     /// The `Strict-Transport-Security` of all responses, if the site is reached over TLS.
     strict_transport: Option<HeaderValue>,
-    ids: RequestIds,
     redirects: RedirectInstruments,
 }
 
@@ -90,7 +89,6 @@ impl HttpService {
             router,
             has_rides,
             access_log,
-            ids: RequestIds::default(),
             redirects: RedirectInstruments::register(),
         }))
     }
@@ -107,16 +105,11 @@ impl HttpService {
             return None;
         }
         let began = Instant::now();
-        let id = self.request_id(peer, request.headers());
+        let id = RequestId::take(request.headers(), peer.is_trusted());
         let mut response = links::redirect::redirect_cached(links, request, &id)?;
         headers::add_to_all(&mut response, self.0.strict_transport.as_ref());
         self.0.redirects.redirect(response.status(), began);
         Some(response)
-    }
-
-    /// Keeps the id that a trusted proxy sent, else makes one.
-    fn request_id(&self, peer: Peer, headers: &HeaderMap) -> RequestId {
-        self.0.ids.take(headers, peer.is_trusted())
     }
 
     /// Chooses the format of an error by path and `Accept`.
@@ -140,7 +133,7 @@ impl HttpService {
         let began = Instant::now();
         let unread = UnreadBody::observe(&mut request);
         let client = Client::of(peer, request.headers(), &self.0.site.trusted_proxies);
-        let id = self.request_id(peer, request.headers());
+        let id = RequestId::take(request.headers(), peer.is_trusted());
         let method = request.method().clone();
         let path = request.uri().path().to_owned();
         let form = self.form(&path, request.headers());

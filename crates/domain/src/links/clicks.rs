@@ -12,6 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use crossbeam_utils::CachePadded;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,8 @@ pub trait ClickStore: Send + Sync {
 /// Counts clicks in memory until they are drained.
 #[derive(Debug)]
 pub struct ClickCounter {
-    shards: [Mutex<Tally>; SHARDS],
+    /// Padded, so that a thread that counts does not take the cache line of another.
+    shards: [CachePadded<Mutex<Tally>>; SHARDS],
     lost: AtomicU64,
     incarnation: Uuid,
     number: AtomicU64,

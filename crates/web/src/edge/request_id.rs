@@ -1,6 +1,6 @@
 //! Request ids: in the response, the log lines and the error page.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -11,38 +11,32 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(HeaderValue);
 
-/// Makes ids that are unique in the process and very likely unique across processes.
-#[derive(Debug)]
-pub(crate) struct RequestIds(AtomicU64);
-
-impl Default for RequestIds {
-    fn default() -> Self {
-        Self(AtomicU64::new(rand::random()))
-    }
+thread_local! {
+    /// The counter behind the ids of this thread. Threads share none, so that redirects on all cores do not contend
+    /// for it; from random starts in 64 bits their ids are very likely unique.
+    static COUNTER: Cell<u64> = Cell::new(rand::random());
 }
 
-impl RequestIds {
+impl RequestId {
     /// Makes a new id.
-    pub(crate) fn next(&self) -> RequestId {
-        let number = scatter(self.0.fetch_add(1, Ordering::Relaxed));
+    pub(crate) fn random() -> Self {
+        let count = COUNTER.get();
+        COUNTER.set(count.wrapping_add(1));
+        let number = scatter(count);
         let mut digits = [b'0'; 16];
         for (index, digit) in digits.iter_mut().enumerate() {
             let nibble = (number >> (60 - 4 * index)) & 0xf;
             *digit = b"0123456789abcdef"[usize::try_from(nibble).unwrap_or(0)];
         }
-        RequestId(
-            HeaderValue::from_bytes(&digits).unwrap_or_else(|_| HeaderValue::from_static("0")),
-        )
+        Self(HeaderValue::from_bytes(&digits).unwrap_or_else(|_| HeaderValue::from_static("0")))
     }
 
     /// Returns the id from a trusted proxy if it has a plain form, else a new one.
-    pub(crate) fn take(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
+    pub(crate) fn take(headers: &HeaderMap, trusted: bool) -> Self {
         let given = headers.get(HEADER).filter(|value| trusted && is_plain(value.as_bytes()));
-        given.map_or_else(|| self.next(), |value| RequestId(value.clone()))
+        given.map_or_else(Self::random, |value| Self(value.clone()))
     }
-}
 
-impl RequestId {
     /// Returns the id as a header value.
     pub(crate) fn header_value(&self) -> HeaderValue {
         self.0.clone()
@@ -79,12 +73,11 @@ mod tests {
 
     #[test]
     fn a_proxys_id_is_kept_only_if_trusted_and_plain() {
-        let ids = RequestIds::default();
         let mut headers = HeaderMap::new();
         headers.insert(HEADER, HeaderValue::from_static("abc-1"));
-        assert_eq!(ids.take(&headers, true).as_str(), "abc-1");
-        assert_ne!(ids.take(&headers, false).as_str(), "abc-1");
+        assert_eq!(RequestId::take(&headers, true).as_str(), "abc-1");
+        assert_ne!(RequestId::take(&headers, false).as_str(), "abc-1");
         headers.insert(HEADER, HeaderValue::from_static("a b"));
-        assert_eq!(ids.take(&headers, true).as_str().len(), 16);
+        assert_eq!(RequestId::take(&headers, true).as_str().len(), 16);
     }
 }

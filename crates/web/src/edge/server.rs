@@ -261,9 +261,10 @@ async fn http1_connection(
 ) -> hyper::Result<()> {
     let mut stream = Box::pin(TimeoutStream::new(stream));
     stream.as_mut().set_write_timeout_pinned(Some(limits.write_timeout));
-    let service = service_fn(move |request| {
-        let site = site.clone();
-        async move { Ok::<_, Infallible>(site.answer(peer, request).await) }
+    // Borrowed: a clone for each request would count references in memory that all threads share.
+    let site = &site;
+    let service = service_fn(move |request| async move {
+        Ok::<_, Infallible>(site.answer(peer, request).await)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -112,11 +112,11 @@ fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{edge::request_id::RequestIds, pages::check};
+    use crate::{edge::request_id::RequestId, pages::check};
 
     #[test]
     fn every_error_has_a_sound_page() {
-        let id = RequestIds::default().next();
+        let id = RequestId::random();
         for status in (400..=599).filter_map(|code| StatusCode::from_u16(code).ok()) {
             let wrong = Problem::new(status, "<b>there</b> is no such link");
             for subject in [Subject::Links, Subject::Board, Subject::Other] {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_board_error_page_mentions_no_links_and_leads_where_the_reader_may_go() {
-        let id = RequestIds::default().next();
+        let id = RequestId::random();
         let page = |status, subject| {
             problem(&Problem::new(status, "test"), &check::EVERYTHING, subject, &id)
         };
@@ -151,7 +151,7 @@ mod tests {
     fn a_request_from_another_site_is_not_told_to_sign_in() {
         let refused = Problem::new(StatusCode::FORBIDDEN, cross_site::REFUSED);
         let html =
-            problem(&refused, &check::EVERYTHING, Subject::Links, &RequestIds::default().next());
+            problem(&refused, &check::EVERYTHING, Subject::Links, &RequestId::random());
         assert!(html.contains("Request refused") && !html.contains("Sign in with"), "{html}");
     }
 }
