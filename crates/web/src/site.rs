@@ -25,7 +25,7 @@ use crate::{
     body_budget::BodyBudget,
     context::SiteContext,
     edge::limits::AddressLimit,
-    links::{self, LinksApp},
+    links::{self, LinksApp, LinksData},
     pages::{Navigation, assets},
     personal_data::PersonalData,
     pictures::Uploads,
@@ -132,6 +132,10 @@ impl Apps {
         if site.navigation.has_sign_in() {
             routes = routes.merge(sign_in::routes().with(Arc::clone(site)));
         }
+        let own_links = self.links.clone().map(|links| {
+            let clock = Arc::clone(&site.clock);
+            Box::new(LinksData { links, clock }) as Box<dyn PersonalData>
+        });
         if let Some(links) = self.links {
             let app = LinksApp::new(Arc::clone(site), links, settings);
             routes = routes.merge(links::routes().with(app.clone()));
@@ -147,7 +151,7 @@ impl Apps {
             });
             let messages =
                 self.board.iter().map(|board| Box::new(Arc::clone(board)) as Box<dyn PersonalData>);
-            let kept = passes.chain(profile).chain(messages).collect();
+            let kept = own_links.into_iter().chain(passes).chain(profile).chain(messages).collect();
             let pictures = (pictures, Arc::clone(uploads));
             let app = AccountsApp::new(Arc::clone(site), accounts, pictures, kept, settings);
             routes = routes.merge(accounts::routes().with(app.clone()));

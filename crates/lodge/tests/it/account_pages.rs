@@ -311,7 +311,7 @@ fn the_deletion_page_names_what_stays_in_the_apps_that_are_on() {
     };
     assert_eq!(said("accounts"), (0, 0));
     assert_eq!(said("board"), (0, 2));
-    assert_eq!(said("links,accounts"), (3, 0));
+    assert_eq!(said("links,accounts"), (2, 0));
 }
 
 fn order(server: &Server, token: &str, name: &str, form: &str) -> u16 {

@@ -181,3 +181,14 @@ fn a_revoked_key_and_its_session_are_refused_within_a_second() {
     server.ask("GET", "/api/links").bearer(&key).expect(401);
     assert!(lodge.admin(&["key", "list"]).contains("revoked"));
 }
+
+#[test]
+fn an_accounts_links_are_in_its_export() {
+    let (server, [ada, bob]) = Lodge::new().start_with(["ada", "bob"]);
+    for (session, short) in [(&ada, "first"), (&bob, "other"), (&ada, "second")] {
+        create(&server, session, &json!({ "target": "example.org/a", "short": short }));
+    }
+    let export = server.ask("GET", "/api/me/export").bearer(&ada).expect(200).json();
+    assert_eq!(each(&export["links"], "short"), ["second", "first"]);
+    assert_eq!(export["links"][0]["target"], "https://example.org/a");
+}

@@ -250,7 +250,7 @@ pub(crate) async fn end_session(
 
 /// Download everything stored about your account.
 ///
-/// Your links are at `/api/links`. An incomplete download is aborted before the last chunk.
+/// An incomplete download is aborted before the last chunk.
 #[utoipa::path(get, path = "/api/me/export", tag = "profile",
     responses((status = 200, body = ExportJson), (status = 401, description = "Unknown or ended session"),
         (status = 429, description = "Too many exports to this address; see Retry-After"), (status = 503, description = "Too many exports in progress; see Retry-After")),

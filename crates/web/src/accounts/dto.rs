@@ -307,7 +307,7 @@ pub(crate) struct ExportJson {
     events: Vec<EventJson>,
     /// The linked provider identities.
     identities: Vec<LinkedJson>,
-    /// The data of the other apps on this server, each as a list: your `passes`, your `leaderboard_profile`
+    /// The data of the other apps on this server, each as a list: your `links`, your `passes`, your `leaderboard_profile`
     /// if leaderboards show it, your `messages`. Streamed after the other fields.
     #[serde(flatten)]
     kept: Map<String, Value>,

@@ -4,6 +4,7 @@ mod api;
 mod app;
 mod dto;
 mod pages;
+mod personal_data;
 mod put;
 mod qr;
 pub(crate) mod redirect;
@@ -12,7 +13,7 @@ use http::Method;
 use lodge_domain::{accounts::Role, links::Short};
 use utoipa_axum::routes;
 
-pub(crate) use self::{app::LinksApp, pages::admin};
+pub(crate) use self::{app::LinksApp, pages::admin, personal_data::LinksData};
 use crate::{
     admin::sections::{Entry, Section},
     pages::Menu,
