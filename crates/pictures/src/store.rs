@@ -76,9 +76,8 @@ impl ObjectPictures {
 
     /// Checks that pictures could be stored in `folder`; leaves no file behind.
     pub fn probe(folder: &Path) -> io::Result<()> {
-        let is_there = |folder: &&Path| folder.is_dir() || folder.as_os_str().is_empty();
-        let there = folder.ancestors().find(is_there).unwrap_or(folder);
-        if folder.exists() { try_writing(folder) } else { try_writing(there) }
+        let is_there = |path: &&Path| path.exists() || path.as_os_str().is_empty();
+        try_writing(folder.ancestors().find(is_there).unwrap_or(folder))
     }
 
     /// Runs an operation on the store. The caller waits until the timeout; the operation itself continues and keeps

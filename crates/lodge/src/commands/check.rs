@@ -9,7 +9,11 @@ use lodge_sqlite::Inspected;
 
 use crate::{
     commands::out::outln,
-    config::{Config, Role, Writes, options::ConfigOptions, sources},
+    config::{
+        Config, Role, Writes,
+        options::ConfigOptions,
+        sources::{self, BadConfig},
+    },
     lifecycle::bind_remedy,
     wiring,
 };
@@ -89,7 +93,10 @@ fn print_results(probes: impl IntoIterator<Item = Result<String>>) -> bool {
             Ok(found) => outln!("ok    {found}"),
             Err(error) => {
                 all_good = false;
-                outln!("BAD   {error:#}");
+                // That the configuration is invalid goes without saying here.
+                let skipped = usize::from(error.to_string() == BadConfig.to_string());
+                let causes = error.chain().skip(skipped).map(ToString::to_string);
+                outln!("BAD   {}", causes.collect::<Vec<_>>().join(": "));
             }
         }
     }

@@ -137,7 +137,9 @@ fn check_keys(given: &Table, known: &[(String, Value)]) -> Result<()> {
 
 /// Returns the error about an unknown setting, with the known one that it resembles.
 fn unknown_setting<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let alike = known.map(|known| (strsim::jaro_winkler(known, given), known));
+    // Names of variables share a prefix, which says nothing about likeness.
+    let own = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
+    let alike = known.map(|known| (strsim::jaro_winkler(&own(known), &own(given)), known));
     let nearest = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(alike, _)| *alike >= ALIKE_MIN);
     let advice = nearest.map(|(_, known)| format!("did you mean {known}?"));
     let advice = advice.unwrap_or_else(|| "docs/lodge.toml lists all settings".to_owned());

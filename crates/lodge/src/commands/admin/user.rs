@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::{
-    Args, Subcommand,
+    ArgGroup, Args, Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use lodge_domain::{
@@ -69,12 +69,12 @@ pub(super) enum UserOptions {
     /// Lift the ban of an account.
     Unban(UsernameArg),
     /// End all sessions of an account, or of all accounts.
+    #[command(group = ArgGroup::new("accounts").required(true).args(["username", "all"]))]
     SignOut {
         /// The username.
-        #[arg(required_unless_present = "all")]
         username: Option<String>,
         /// End the sessions of all accounts.
-        #[arg(long, conflicts_with = "username")]
+        #[arg(long)]
         all: bool,
     },
     /// Remove the picture of an account. Its files are deleted within two hours.
