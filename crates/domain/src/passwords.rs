@@ -47,8 +47,9 @@ impl Password {
     /// Accepts any 1 to 128 characters.
     pub fn parse(field: &'static str, typed: String) -> Result<Self> {
         match typed.chars().count() {
+            0 => Err(Error::invalid(field, "is empty")),
             1..=128 => Ok(Self(typed)),
-            _ => Err(Error::invalid(field, "must be 1 to 128 characters")),
+            _ => Err(Error::invalid(field, "must be at most 128 characters")),
         }
     }
 

@@ -95,7 +95,10 @@ impl Accounts {
         new: NewPassword,
         from: Option<IpAddr>,
     ) -> Result<FreshSession> {
-        self.reauthenticate(me, current, from).await?;
+        self.reauthenticate(me, current.clone(), from).await?;
+        if current.is_some_and(|current| current.as_bytes() == new.as_bytes()) {
+            return Err(Error::invalid("new", "must not be the current password"));
+        }
         let change = AccountChange {
             password: Some(self.hash_new(PasswordOf::Account(me.account.id), "new", new).await?),
             ending: Some(EndSessions::All),
@@ -124,7 +127,7 @@ impl Accounts {
             return if age > FRESH { Err(NOT_FRESH) } else { Ok(()) };
         }
         let Some(current) = current else {
-            return Err(Error::invalid("current", "is required"));
+            return Err(Error::invalid("current", "is missing; it must be the account's current password"));
         };
         // Counted apart from sign-ins, so that others who lock the name do not keep its owner from a new password.
         let name = format!("{} in {}", account.username, me.session.id.0);

@@ -212,6 +212,7 @@ fn a_password_change_ends_all_sessions_and_begins_a_new_one() {
     assert_eq!(change(&json!("wrong password"), "another in the fog"), 403);
     assert_eq!(change(&Value::Null, "another in the fog"), 400);
     assert_eq!(change(&json!(PASSWORD), "12345678"), 400);
+    assert_eq!(change(&json!(PASSWORD), PASSWORD), 400, "it is the current one");
     assert!(server.is_signed_in(&other));
     let request = json!({ "current": PASSWORD, "new": "another in the fog" });
     let fresh = server.set_password(&mine, &request);
