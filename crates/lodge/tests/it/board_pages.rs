@@ -34,10 +34,12 @@ fn a_form_sent_twice_posts_one_message() {
     let page = shown(&server, &ada, "/board");
     let id = client_id(&page);
     let form = [("client_id", id), ("body", "Fresh\r\nsnow!")];
-    for _ in 0..2 {
-        send(&server, &ada, "/board/lobby", &form).leads_to(303, "/board/lobby");
-    }
+    let posted = || send(&server, &ada, "/board/lobby", &form).expect(303);
+    let (first, again) = (posted(), posted());
+    assert_eq!(first.location(), again.location());
     let page = shown(&server, &ada, "/board/lobby");
+    let (_, anchor) = first.location().unwrap().split_once("/board/lobby#").unwrap();
+    assert!(page.contains(&format!(r#"id="{anchor}""#)), "the message is brought into view");
     assert_eq!(said(&page), ["Fresh<br>snow!"]);
     assert_ne!(client_id(&page), id, "each rendering of the form has a new client id");
 
@@ -522,4 +524,17 @@ fn a_channel_that_a_member_never_opened_is_wholly_unread() {
     assert_eq!(unread["channels"], wanted);
     shown(&server, &bob, "/board/lift-7");
     assert_eq!(server.on_page(&bob, "GET", "/board/-/unread").send().json()["channels"], json!([]));
+}
+
+#[test]
+fn a_report_of_a_hidden_message_can_only_be_dismissed() {
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    let cleo = server.moderator("cleo");
+    let id = server.posted(&ada, "one", "rude");
+    let path = format!("/board/lobby/m/{id}");
+    let offers_hiding = || shown(&server, &cleo, "/board/-/reports").contains("Hide message");
+    send(&server, &bob, &path, &[("action", "report"), ("reason", "")]).expect(303);
+    assert!(offers_hiding());
+    send(&server, &cleo, &path, &[("action", "hide")]).expect(303);
+    assert!(!offers_hiding() && shown(&server, &cleo, "/board/-/reports").contains("Dismiss"));
 }

@@ -196,8 +196,8 @@ fn a_form_posts_a_picture_and_shows_its_errors() {
         let texts = [("client_id", id), ("body", body)];
         form(server.on_page(&ada, "POST", "/board/lobby"), &texts, file).send()
     };
-    send("one", "words", b"").leads_to(303, "/board/lobby");
-    send("two", "", &files::jpeg()).leads_to(303, "/board/lobby");
+    send("one", "words", b"").expect(303);
+    send("two", "", &files::jpeg()).expect(303);
     let shown = page();
     assert!(shown.contains("<p>words</p>"), "{shown}");
     assert_eq!(shown.matches("alt=\"A picture by ada\"").count(), 1, "{shown}");

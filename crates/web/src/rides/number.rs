@@ -31,8 +31,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// The number of a season in JSON: a string, as the course's API has it, or a whole number; any other value is read
-/// as [`INVALID`].
+/// The number of a season in JSON: a string or a whole number; any other value is read as [`INVALID`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeasonNumber(pub(super) u64);
 

@@ -289,7 +289,8 @@ pub(super) async fn post(
     let mut form = read_submission(&app, &asked, body).await?;
     let problem = match store_form(&app, &me, &slug, &mut form).await {
         Ok(posted) if wants_json(&asked.headers) => return Ok(stored(&posted)),
-        Ok(_) => return redirect_to(&format!("/board/{slug}")),
+        // To the message, so that it is in view without scripts, too.
+        Ok(posted) => return redirect_to(&format!("/board/{slug}#m{}", posted.event().id)),
         Err(problem) if wants_json(&asked.headers) => return Err(problem),
         Err(problem) => problem,
     };

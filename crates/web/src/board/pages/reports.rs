@@ -7,7 +7,7 @@ use axum::extract::{RawQuery, State};
 use http::StatusCode;
 use lodge_domain::{
     Error, Result,
-    board::{Action, Actor, Report},
+    board::{Action, Actor, Report, Visibility},
 };
 use serde::Deserialize;
 
@@ -39,11 +39,17 @@ pub(super) struct ReportsPage<'a> {
 pub(super) struct Row<'a> {
     pub(super) report: &'a Report,
     pub(super) item: MessageItem<'a>,
+    /// Whether another moderator has hidden the message already.
+    pub(super) is_hidden: bool,
 }
 
 impl<'a> Row<'a> {
     pub(super) fn to(reader: &'a Actor, report: &'a Report) -> Self {
-        Self { report, item: MessageItem::to(&reader.profile, &report.message).closed(true) }
+        Self {
+            report,
+            item: MessageItem::to(&reader.profile, &report.message).closed(true),
+            is_hidden: report.message.visibility == Visibility::Hidden,
+        }
     }
 }
 
