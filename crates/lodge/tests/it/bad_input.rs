@@ -324,6 +324,24 @@ fn an_http_1_1_request_has_exactly_one_host() {
 }
 
 #[test]
+fn a_body_ends_where_its_transfer_encoding_says_whatever_its_content_length() {
+    let server = Lodge::new().start();
+    let (encoding, body) = ("Transfer-Encoding: chunked\r\n", r#"{"target":"example.org"}"#);
+    for length in ["Content-Length: 0\r\n", "Content-Length: 24\r\n", "Content-Length: 200\r\n"] {
+        for framing in [format!("{encoding}{length}"), format!("{length}{encoding}")] {
+            let head = "POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+            let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+            let next = "GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+            let mut wire = server.send_raw(format!("{head}{framing}\r\n{chunks}{next}").as_bytes());
+            assert_eq!(wire.read().unwrap().status, 201, "{framing}");
+            // The connection may end, as RFC 9112 (section 6.1) asks for; no byte of the body begins a request.
+            let next = wire.read().map(|answer| answer.status);
+            assert!(matches!(next, Ok(404) | Err(_)), "{framing}: {next:?}");
+        }
+    }
+}
+
+#[test]
 fn unknown_paths_and_methods_are_answered_in_the_callers_format() {
     let server = Lodge::new().start();
     for path in [
