@@ -10,6 +10,7 @@ use std::{
 };
 
 use lodge_domain::{
+    Error,
     board::Origin,
     links::Mode,
     rides::{EXPORTS_MAX, SEARCHES_MAX},
@@ -45,6 +46,11 @@ const TEXT_SEARCHES_MAX: usize = 32;
 
 /// How long one page of an export, or one step of a job in the background, may take.
 const EXPORT_TIME_MAX: Duration = Duration::from_secs(15);
+
+const OTHER_ACCOUNTS: Error = Error::conflict(
+    "the links in this data folder belong to accounts in another store, which have the same ids; \
+     use those accounts (accounts.store, mariadb.nodes, mariadb.database), or another data folder",
+);
 
 /// Reader threads of the board.
 pub(crate) const BOARD_READERS: usize = 2;
@@ -185,6 +191,15 @@ impl Engine {
             Ok(connection.query_row(kept, [], |row| row.get::<_, Vec<u8>>(0))?)
         };
         Mode::check_kept(mode, &self.writer.write(App::Links, keep).await?)
+    }
+
+    /// Binds the links in this file to the accounts with this id: links refer to their owners by account number.
+    pub(crate) async fn bind_links(&self, accounts: [u8; 32]) -> lodge_domain::Result<()> {
+        let own = self.accounts_id;
+        let bind = move |connection: &Connection| {
+            Ok(installation::bind_links(connection, &own, &accounts)?)
+        };
+        if self.writer.write(App::Links, bind).await? { Ok(()) } else { Err(OTHER_ACCOUNTS) }
     }
 
     /// Replaces the installation's secret in the file.

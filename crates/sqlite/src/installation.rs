@@ -1,10 +1,16 @@
 //! What identifies an installation: its secret, and the id of its accounts.
 
 use lodge_domain::{OsRandom, Random as _, secret::InstallationSecret};
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, OptionalExtension as _, Result};
+
+use crate::moving::ANY_ACCOUNT;
 
 const ADD: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 const GET: &str = "SELECT value FROM meta WHERE name = ?1";
+
+/// The name of the id of the accounts that own the links in this file, if they are elsewhere.
+const LINK_OWNERS: &str = "link_owners";
+
 const REPLACE: &str = "UPDATE meta SET value = ?1 WHERE name = 'secret'";
 
 /// Returns the secret, which is created on first use.
@@ -19,6 +25,28 @@ pub(crate) fn accounts_id(
 ) -> Result<[u8; 32]> {
     // Links that refer to these accounts are marked with this value since before it was stored.
     get_or_add(connection, "accounts_id", &secret.sign("accounts' store", &[]))
+}
+
+/// Binds the links in this file to the accounts with the id `accounts`, unless they are bound already. Returns whether
+/// they are bound to these accounts. While the file has accounts, which have the id `own`, links may belong to them.
+pub(crate) fn bind_links(
+    connection: &Connection,
+    own: &[u8; 32],
+    accounts: &[u8; 32],
+) -> Result<bool> {
+    let bound: Option<[u8; 32]> =
+        connection.query_row(GET, [LINK_OWNERS], |row| row.get(0)).optional()?;
+    if let Some(bound) = bound {
+        return Ok(bound == *accounts);
+    }
+    if accounts == own {
+        return Ok(true);
+    }
+    if connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))? {
+        return Ok(false);
+    }
+    connection.execute(ADD, (LINK_OWNERS, accounts))?;
+    Ok(true)
 }
 
 /// Replaces the secret.

@@ -191,6 +191,15 @@ impl Sqlite {
         self.0.accounts_id
     }
 
+    /// Binds the links in this file to the accounts with this id, for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`lodge_domain::Error::Conflict`] if they are bound to others, as they are to accounts in this file.
+    pub async fn bind_links(&self, accounts: [u8; 32]) -> Result<()> {
+        self.0.bind_links(accounts).await
+    }
+
     /// Replaces the installation's secret by a new one, which this value uses once it is opened again.
     pub async fn replace_secret(&self) -> Result<()> {
         self.0.replace_secret().await

@@ -130,7 +130,7 @@ impl Source for MovingFolder {
 
 const SECRET: &str = "SELECT value FROM meta WHERE name = 'secret'";
 
-const ANY_ACCOUNT: &str = "SELECT EXISTS (SELECT 1 FROM accounts WHERE deleted_at IS NULL)";
+pub(crate) const ANY_ACCOUNT: &str = "SELECT EXISTS (SELECT 1 FROM accounts WHERE deleted_at IS NULL)";
 
 const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";
 

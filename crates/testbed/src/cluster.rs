@@ -249,6 +249,12 @@ impl Cluster {
         rabbitmq::leader(&self.layout, &format!("{KEYSPACE_BEHIND}.links"))
     }
 
+    /// Creates a database in MariaDB, whose name begins with `lodge`. Fails if it exists or the server is down.
+    pub fn create_database(&self, name: &str) -> Result<()> {
+        let member = Member { kind: Kind::Mariadb, number: 1 };
+        self.layout.mariadb(member).create_database(name, &self.layout.secret(Kind::Mariadb)?)
+    }
+
     /// Runs FLUSHALL on the Redis master. Fails if no master is known or the command fails.
     pub fn flush_redis(&self) -> Result<()> {
         redis::flush(&self.layout)

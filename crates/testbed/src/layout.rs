@@ -170,6 +170,15 @@ impl Layout {
         ]
     }
 
+    /// Returns the settings of a Lodge process that stores accounts in MariaDB.
+    pub fn account_settings(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("LODGE_ACCOUNTS_STORE", "mariadb".to_owned()),
+            ("LODGE_MARIADB_NODES", self.list(Kind::Mariadb)),
+            ("LODGE_MARIADB_PASSWORD_FILE", self.secret_path(Kind::Mariadb)),
+        ]
+    }
+
     /// Returns the addresses of all processes of a kind, separated by commas.
     fn list(&self, kind: Kind) -> String {
         let addresses: Vec<_> = self.addresses(kind).iter().map(ToString::to_string).collect();

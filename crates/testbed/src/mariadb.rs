@@ -82,6 +82,18 @@ impl Mariadb {
         command
     }
 
+    /// Creates a database, whose name begins with `lodge`. Fails if it exists or the server is down.
+    pub fn create_database(&self, name: &str, password: &str) -> Result<()> {
+        let mut client = Command::new("mariadb");
+        client
+            .arg("--no-defaults")
+            .args(["--host", &self.address.ip().to_string(), "--user", USER])
+            .args(["--port", &self.address.port().to_string()])
+            .args(["--execute", &format!("CREATE DATABASE {name}")])
+            .env("MYSQL_PWD", password);
+        run(&mut client)
+    }
+
     /// Whether it accepts connections.
     pub fn is_ready(&self) -> bool {
         listens(self.address)

@@ -118,8 +118,8 @@ impl Cassandra {
             return Ok(());
         }
         Err(Error::conflict(
-            "the links in this keyspace belong to accounts in another data folder, which have the same ids; \
-             set accounts.servers to the process that has those accounts, or use another keyspace",
+            "the links in this keyspace belong to accounts in another store, which have the same ids; \
+             use those accounts (accounts.store, accounts.servers), or another keyspace",
         ))
     }
 

@@ -4,9 +4,11 @@
 //! none waits for another. A transaction that the server rolls back for a deadlock is run again. If the answer to a
 //! COMMIT is lost, its outcome is looked up.
 
+mod cleanup;
 mod commits;
 mod connection;
 mod failure;
+mod installation;
 mod options;
 mod schema;
 mod skeletons;
@@ -14,25 +16,26 @@ mod tx;
 
 use std::{iter, sync::Arc, time::Instant};
 
+use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
     key_sessions::KeySessionStore,
     keys::KeyStore,
     rides::{GateStore, PassStore},
+    secret::InstallationSecret,
     security::SecurityEventStore,
 };
 use lodge_sql::{
     App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities,
-    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Statement, Tx, Value,
-    Workers,
+    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Tx, Workers,
 };
-use uuid::Uuid;
 
 pub use options::Options;
 
 use self::{
     connection::Connection,
+    installation::Installation,
     options::{Servers, Use},
 };
 
@@ -45,8 +48,7 @@ struct Pools {
     readers: Workers<Connection>,
     scanners: Workers<Connection>,
     options: Options,
-    /// The id of the accounts' change feed.
-    feed: Uuid,
+    installation: Installation,
 }
 
 impl MariaDb {
@@ -72,12 +74,40 @@ impl MariaDb {
         let writers = start("mariadb-writer", Use::Write, options.writers)?;
         let readers = start("mariadb-reader", Use::Read, options.readers)?;
         let scanners = start("mariadb-scanner", Use::Read, options.scanners)?;
-        let set_up = |tx: &mut dyn Tx| {
-            tx.execute(&commits::REMOVE_OLD, &[])?;
-            feed_id(tx)
-        };
-        let kept = writers.run(App::Accounts, move |connection| connection.write(&set_up)).await?;
-        Ok(Self(Arc::new(Pools { writers, readers, scanners, options, feed: kept })))
+        let open = |connection: &mut Connection| connection.write(&Installation::open);
+        let installation = writers.run(App::Accounts, open).await?;
+        Ok(Self(Arc::new(Pools { writers, readers, scanners, options, installation })))
+    }
+
+    /// Tests the connection to each server, without writing. Returns their versions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when no server answers; the cause says why.
+    pub async fn probe(options: Options) -> Result<Vec<String>> {
+        let servers = Servers::new(options)?;
+        tokio::task::spawn_blocking(move || servers.probe()).await.map_err(Error::internal)?
+    }
+
+    /// Returns the installation's secret, created when the database is first opened.
+    pub fn secret(&self) -> InstallationSecret {
+        self.0.installation.secret.clone()
+    }
+
+    /// Returns the id of the accounts in this database, by which links elsewhere can be bound to them. It never
+    /// changes.
+    pub fn accounts_id(&self) -> [u8; 32] {
+        self.0.installation.accounts_id
+    }
+
+    /// Replaces the installation's secret by a new one, which this value uses once the database is opened again.
+    pub async fn replace_secret(&self) -> Result<()> {
+        self.write(App::Accounts, installation::replace_secret).await
+    }
+
+    /// Removes a batch of expired rows. Returns whether more can be removed now.
+    pub async fn remove_expired(&self, now: Timestamp) -> Result<bool> {
+        self.write(App::Accounts, move |tx: &mut dyn Tx| cleanup::remove_expired(tx, now)).await
     }
 
     /// The store of accounts.
@@ -87,7 +117,7 @@ impl MariaDb {
 
     /// The store of sessions.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
-        Arc::new(SqlSessions::new(Arc::new(self.clone()), self.0.feed))
+        Arc::new(SqlSessions::new(Arc::new(self.clone()), self.0.installation.feed))
     }
 
     /// The store of identities at OpenID Connect and OAuth providers.
@@ -157,18 +187,4 @@ impl Database for MariaDb {
     {
         self.0.writers.run(app, move |connection| connection.write(&work)).await
     }
-}
-
-const KEEP_FEED: Statement = text("INSERT INTO meta (name, value) VALUES ('accounts_feed', ?)");
-const FEED: Statement = text("SELECT value FROM meta WHERE name = 'accounts_feed'");
-
-const fn text(sql: &'static str) -> Statement {
-    Statement { sqlite: sql, mariadb: sql }
-}
-
-/// Returns the id of the accounts' change feed, which is drawn at random the first time.
-fn feed_id(tx: &mut dyn Tx) -> Result<Uuid, Failure> {
-    tx.insert(&KEEP_FEED, &[Value::Bytes(Uuid::new_v4().as_bytes())])?;
-    let kept = tx.one(&FEED, &[], |row| row.get(0))?;
-    kept.ok_or_else(|| Error::internal("table meta has no accounts_feed").into())
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{Error, Result};
-use mysql::{OptsBuilder, SslOpts, consts::CapabilityFlags};
+use mysql::{OptsBuilder, SslOpts, consts::CapabilityFlags, prelude::Queryable as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::NamedTempFile;
 
@@ -112,6 +112,26 @@ impl Servers {
             }
         }
         Err(failed)
+    }
+
+    /// Connects to each server. Returns the version of each that answers; fails if none does.
+    pub(super) fn probe(&self) -> Result<Vec<String>> {
+        let (mut found, mut failed) = (Vec::new(), None);
+        for (host, port) in &self.nodes {
+            let connected = mysql::Conn::new(self.settings(host, *port, Use::Read));
+            let asked = connected.and_then(|mut connection| connection.query_first("SELECT VERSION()"));
+            match asked {
+                Ok(version) => {
+                    let version: Option<String> = version;
+                    found.push(format!("{host}:{port}: {}", version.unwrap_or_default()));
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) if found.is_empty() => Err(Error::unavailable(error)),
+            _ => Ok(found),
+        }
     }
 
     fn settings(&self, host: &str, port: u16, of_use: Use) -> OptsBuilder {

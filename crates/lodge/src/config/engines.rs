@@ -1,4 +1,4 @@
-//! The settings of Cassandra, Redis and RabbitMQ.
+//! The settings of Cassandra, Redis, RabbitMQ and MariaDB.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,13 @@ use anyhow::{Result, bail, ensure};
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, Writes, stores::LinkStore};
+use super::{
+    Config, Writes,
+    stores::{AccountStore, LinkStore},
+};
+
+/// The most connections to MariaDB for one purpose; each has a thread.
+const CONNECTIONS_MAX: usize = 500;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +56,19 @@ pub(crate) struct RabbitmqConfig {
     pub(crate) store_at_once: u8,
 }
 
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MariadbConfig {
+    pub(crate) nodes: Vec<String>,
+    pub(crate) database: String,
+    pub(crate) username: String,
+    pub(crate) password_file: PathBuf,
+    pub(crate) tls: bool,
+    pub(crate) ca_file: PathBuf,
+    pub(crate) write_connections: usize,
+    pub(crate) read_connections: usize,
+}
+
 impl RedisConfig {
     /// Returns whether Redis is configured.
     pub(crate) fn is_used(&self) -> bool {
@@ -73,7 +92,44 @@ pub(super) fn check(config: &Config) -> Result<()> {
         LinkStore::Sqlite => {}
     }
     check_redis(&config.redis)?;
+    check_mariadb(config)?;
     check_writes(config)
+}
+
+fn check_mariadb(config: &Config) -> Result<()> {
+    let mariadb = &config.mariadb;
+    if config.accounts.store == AccountStore::Sqlite {
+        ensure!(
+            mariadb.nodes.is_empty(),
+            "mariadb.nodes requires accounts.store = \"mariadb\"; with \"sqlite\" accounts are in the data folder"
+        );
+        return Ok(());
+    }
+    if !config.stores_accounts() {
+        return Ok(());
+    }
+    if mariadb.nodes.is_empty() {
+        bail!("mariadb.nodes must list at least one server, such as \"10.0.0.1:3306\"");
+    }
+    if mariadb.database.is_empty() || mariadb.username.is_empty() {
+        bail!("mariadb.database and mariadb.username must be set");
+    }
+    if mariadb.password_file.as_os_str().is_empty() {
+        bail!("mariadb.password_file must name a file with the password of {:?}", mariadb.username);
+    }
+    for (key, connections) in [
+        ("write_connections", mariadb.write_connections),
+        ("read_connections", mariadb.read_connections),
+    ] {
+        ensure!(
+            (1..=CONNECTIONS_MAX).contains(&connections),
+            "mariadb.{key} must be from 1 to {CONNECTIONS_MAX}, not {connections}"
+        );
+    }
+    if !mariadb.tls && !mariadb.ca_file.as_os_str().is_empty() {
+        bail!("mariadb.ca_file requires mariadb.tls = true");
+    }
+    Ok(())
 }
 
 fn check_cassandra(config: &CassandraConfig) -> Result<()> {

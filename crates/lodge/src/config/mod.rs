@@ -22,14 +22,14 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     board::BoardConfig,
-    engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
+    engines::{CassandraConfig, MariadbConfig, RabbitmqConfig, RedisConfig},
     providers::ProviderConfig,
     rides::{LiftConfig, ResortConfig, RidesConfig},
     site::SiteConfig,
 };
 use self::{
     http::HttpConfig,
-    stores::{AppStore, LinkStore},
+    stores::{AccountStore, AppStore, LinkStore},
 };
 
 /// An app that this process serves.
@@ -87,11 +87,15 @@ impl Config {
     }
 
     /// Returns the apps whose data is only in this process's data folder, although other processes serve the same
-    /// links.
+    /// links or accounts.
     pub(crate) fn unshared_apps(&self) -> Vec<&'static str> {
-        let is_shared = self.uses_link_store(LinkStore::Cassandra);
+        let is_shared = self.uses_link_store(LinkStore::Cassandra)
+            || self.stores_accounts_in(AccountStore::MariaDb);
+        let accounts_in_folder = self.stores_accounts_in(AccountStore::Sqlite);
+        let has_links = self.apps.contains(&App::Links);
         let alone = [
-            ("accounts", self.stores_accounts() && self.roles.contains(&Role::Web)),
+            ("links", has_links && self.uses_link_store(LinkStore::Sqlite)),
+            ("accounts", accounts_in_folder && self.roles.contains(&Role::Web)),
             ("rides", self.serves_rides()),
             ("board", self.serves_board()),
         ];
@@ -102,7 +106,7 @@ impl Config {
     /// uses Cassandra; each other app is in it if this process stores that app on `SQLite`.
     pub(crate) fn uses_data_folder(&self) -> bool {
         !self.uses_link_store(LinkStore::Cassandra)
-            || (self.stores_accounts() && self.accounts.store == AppStore::Sqlite)
+            || self.stores_accounts_in(AccountStore::Sqlite)
             || (self.serves_rides() && self.rides.store == AppStore::Sqlite)
             || (self.serves_board() && self.board.store == AppStore::Sqlite)
     }
@@ -110,6 +114,11 @@ impl Config {
     /// Returns whether this process stores accounts.
     pub(crate) fn stores_accounts(&self) -> bool {
         self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Accounts)
+    }
+
+    /// Returns whether this process stores accounts in `store`.
+    pub(crate) fn stores_accounts_in(&self, store: AccountStore) -> bool {
+        self.stores_accounts() && self.accounts.store == store
     }
 }
 
@@ -134,6 +143,7 @@ pub(crate) struct Config {
     pub(crate) cassandra: CassandraConfig,
     pub(crate) redis: RedisConfig,
     pub(crate) rabbitmq: RabbitmqConfig,
+    pub(crate) mariadb: MariadbConfig,
     pub(crate) passwords: PasswordsConfig,
 }
 
@@ -187,7 +197,7 @@ pub(crate) struct LinksConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccountsConfig {
-    pub(crate) store: AppStore,
+    pub(crate) store: AccountStore,
     pub(crate) open_sign_up: bool,
     pub(crate) breached_passwords: PathBuf,
     pub(crate) session_days: u32,

@@ -12,6 +12,15 @@ pub(crate) enum LinkStore {
     Cassandra,
 }
 
+/// The store of accounts, sessions and identities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AccountStore {
+    /// In the data folder.
+    Sqlite,
+    MariaDb,
+}
+
 /// The store of another app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,19 +1,18 @@
 //! Wiring of the scaled-out engines: Redis in front of Cassandra, RabbitMQ for write-behind.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use async_trait::async_trait;
 use futures_util::future::{BoxFuture, OptionFuture};
 use lodge_domain::{
-    Error, OsRandom, Random, SystemClock,
+    OsRandom, Random, SystemClock,
     links::{
         self,
         moving::{Move, Pace},
     },
 };
 use lodge_engines::{
-    Tls,
     cassandra::{Cassandra, Login as CassandraLogin, Options as CassandraOptions},
     rabbitmq,
     redis::{Login, Options as RedisOptions, Redis},
@@ -24,8 +23,8 @@ use lodge_sqlite::MovingFolder;
 use uuid::Uuid;
 
 use super::{
-    engine::{Engine, Engines},
-    setting_file::read_setting_file,
+    engine::{Engine, Engines, with_causes},
+    setting_file::{describe_setting, secret_file, tls},
     stores::{LinkPorts, cache_bytes, options},
 };
 use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::LinkStore};
@@ -33,7 +32,8 @@ use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::
 /// Connections per Redis master for writes that wait for a replica (WAIT).
 const REDIS_WRITERS: usize = 4;
 
-/// Connects to Cassandra, with Redis as a cache in front of it if configured.
+/// Connects to Cassandra, with Redis as a cache in front of it if configured. `accounts` is the id of the accounts to
+/// which the links refer by number.
 pub(super) async fn links(
     config: &Config,
     engines: &mut Engines,
@@ -152,11 +152,6 @@ async fn probe_redis(config: &Config) -> Result<String> {
     Ok(format!("Redis: connected; {}", masters.join("; ")))
 }
 
-/// Formats a setting with its servers, for an error message.
-fn describe_setting(key: &str, servers: &[String]) -> String {
-    format!("{key} ({})", servers.join(", "))
-}
-
 /// Prepares a move of all links in the data folder `from` to the configured Cassandra. Also returns whether the folder
 /// has accounts, which are not moved.
 pub(crate) async fn moving(config: &Config, from: &Path) -> Result<(Move, bool)> {
@@ -233,39 +228,4 @@ fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
         copies: rabbit.copies,
         length_max: rabbit.queue_max,
     })
-}
-
-/// Returns the TLS options if TLS is on. Trusts the certificates in `file`, or the system's if `file` is empty.
-fn tls(is_wanted: bool, key: &str, file: &Path) -> Result<Option<Tls>> {
-    is_wanted
-        .then(|| Ok(Tls::trusting(read_setting_file(key, file, fs::read_to_string)?)))
-        .transpose()
-}
-
-/// Reads a secret from the file in setting `key`, without trailing line ends. Returns `None` if `file` is empty.
-fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
-    let Some(text) = read_setting_file(key, file, fs::read_to_string)? else { return Ok(None) };
-    let secret = text.trim_end_matches(['\r', '\n']);
-    if secret.is_empty() {
-        bail!("{key}: {} must contain a secret, but is empty", file.display());
-    }
-    Ok(Some(secret.to_owned()))
-}
-
-/// Includes the causes, which the operator may read but a caller may not. Drivers repeat a cause's text at several
-/// levels; each text is included once.
-fn with_causes(engine: &'static str, error: Error) -> anyhow::Error {
-    match error {
-        Error::Unavailable { cause, .. } | Error::Internal(cause) => {
-            let mut said = format!("cannot use {engine}: {cause}");
-            let deeper = std::iter::successors(cause.source(), |cause| cause.source());
-            for cause in deeper.map(ToString::to_string) {
-                if !said.contains(&cause) {
-                    said = format!("{said}: {cause}");
-                }
-            }
-            anyhow::anyhow!(said)
-        }
-        error => error.into(),
-    }
 }

@@ -5,7 +5,10 @@ use std::{path::Path, sync::Arc};
 use anyhow::{Context as _, Result, bail, ensure};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use lodge_domain::security::{self, SecurityEventKind};
+use lodge_domain::{
+    Error,
+    security::{self, SecurityEventKind},
+};
 use lodge_sqlite::{Folder, Sqlite};
 
 /// A storage engine that holds the data of one or more apps.
@@ -121,9 +124,10 @@ impl Engines {
         }
         match bytes {
             Some(bytes) => Ok(Backup { bytes, left_out }),
-            None => {
-                bail!("all data is in Cassandra; back it up with its own tools (nodetool snapshot)")
-            }
+            None => bail!(
+                "all data is in {}; back it up with its own tools",
+                left_out.join(" and ")
+            ),
         }
     }
 
@@ -164,5 +168,23 @@ impl Engines {
             closed = closed.and(engine.close().await);
         }
         closed
+    }
+}
+
+/// Includes the causes, which the operator may read but a caller may not. Drivers repeat a cause's text at several
+/// levels; each text is included once.
+pub(super) fn with_causes(engine: &'static str, error: Error) -> anyhow::Error {
+    match error {
+        Error::Unavailable { cause, .. } | Error::Internal(cause) => {
+            let mut said = format!("cannot use {engine}: {cause}");
+            let deeper = std::iter::successors(cause.source(), |cause| cause.source());
+            for cause in deeper.map(ToString::to_string) {
+                if !said.contains(&cause) {
+                    said = format!("{said}: {cause}");
+                }
+            }
+            anyhow::anyhow!(said)
+        }
+        error => error.into(),
     }
 }

@@ -2,12 +2,9 @@
 
 mod board;
 mod breached;
-#[cfg(feature = "cluster")]
-mod cluster;
-#[cfg(not(feature = "cluster"))]
-#[path = "no_cluster.rs"]
 mod cluster;
 mod engine;
+mod mariadb;
 mod pictures;
 mod providers;
 mod rides;
@@ -44,6 +41,7 @@ pub(crate) use self::{
     breached::probe_breached_passwords,
     cluster::{moving, probe},
     engine::{Backup, Engines},
+    mariadb::probe_mariadb,
     pictures::probe_pictures,
     providers::probe_providers,
 };
@@ -129,7 +127,8 @@ impl Services {
 
 /// Opens the engines and builds the services.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
-    let Stores { engines, links, accounts, rides, board } = Stores::open(config).await?;
+    let Stores { engines, links, accounts, rides, board, site_secret } =
+        Stores::open(config).await?;
     let LinkPorts { links: cache, clicks, keys, key_sessions, secret, write_behind: behind } =
         links;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -143,7 +142,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         passwords: Arc::clone(&passwords),
         failures: Arc::new(CountedFailures::default()),
         blocklist: Arc::new(Blocklist::default()),
-        manage_keys: ManageKeys::new(secret.clone()),
+        manage_keys: ManageKeys::new(secret),
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
         settings: links_settings(config),
@@ -154,7 +153,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let breached = breached::breached_passwords(config)?;
     let security = Arc::new(SecurityLog::new(
         config.log.addresses,
-        secret.clone(),
+        site_secret.clone(),
         Arc::clone(&clock),
         Arc::clone(&random),
     ));
@@ -208,7 +207,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         key_sessions,
         clock,
         security,
-        secret,
+        secret: site_secret,
         cache,
         tasks,
         write_behind: behind,

@@ -3,7 +3,8 @@
 //! Each store holds all data of its app. API keys are in the store of links, which they own. The stored outcome
 //! of a write with an Idempotency-Key is in the store of the write, in the same transaction. Values derived from
 //! the installation secret (manage keys, codes on passes) use the secret of the store that holds the data, so that
-//! both move together. Pages sign their values with the secret of the links store, which all web processes share.
+//! both move together. Pages sign their values with the secret of a store that all web processes share, if there is
+//! one.
 
 use std::sync::Arc;
 
@@ -22,10 +23,10 @@ use lodge_domain::{
 use lodge_local::{CachedGates, CachedKeys, CachedLinks};
 use lodge_sqlite::{Folder, Options, Sqlite};
 
-use super::{board::BoardPorts, cluster, engine::Engines, rides::RidePorts};
+use super::{board::BoardPorts, cluster, engine::Engines, mariadb, rides::RidePorts};
 use crate::config::{
     Config,
-    stores::{AppStore, LinkStore},
+    stores::{AccountStore, AppStore, LinkStore},
 };
 
 /// The ports of each app that this process stores, and their engines.
@@ -35,6 +36,8 @@ pub(super) struct Stores {
     pub(super) accounts: Option<AccountPorts>,
     pub(super) rides: Option<RidePorts>,
     pub(super) board: Option<BoardPorts>,
+    /// The secret for what belongs to no app, such as the values that pages sign.
+    pub(super) site_secret: InstallationSecret,
 }
 
 /// The ports of links.
@@ -55,6 +58,8 @@ pub(super) struct AccountPorts {
     pub(super) identities: Arc<dyn IdentityStore>,
     pub(super) security_events: Arc<dyn SecurityEventStore>,
     pub(super) secret: InstallationSecret,
+    /// The id by which links are bound to these accounts.
+    pub(super) id: [u8; 32],
 }
 
 impl Stores {
@@ -72,31 +77,48 @@ impl Stores {
             (Engines::locked(Folder::lock(&config.data)?), None)
         };
         let in_folder = || sqlite.as_ref().context("the data folder is not open");
-        let links = if config.uses_link_store(LinkStore::Cassandra) {
-            // Links refer to owners by account number, so only one accounts store may assign these numbers.
-            let accounts = sqlite.as_ref().filter(|_| config.stores_accounts());
-            let accounts = accounts.map(Sqlite::accounts_id);
-            cluster::links(config, &mut engines, accounts).await?
-        } else {
-            links_on_sqlite(in_folder()?, config).await?
+        let accounts = match config.accounts.store {
+            _ if !config.stores_accounts() => None,
+            AccountStore::Sqlite => Some(accounts_on_sqlite(in_folder()?)),
+            AccountStore::MariaDb => Some(mariadb::accounts(config, &mut engines).await?),
         };
+        let owners = accounts.as_ref().map(|accounts| accounts.id);
+        let links = if config.uses_link_store(LinkStore::Cassandra) {
+            cluster::links(config, &mut engines, owners).await?
+        } else {
+            links_on_sqlite(in_folder()?, config, owners).await?
+        };
+        let shared = accounts.as_ref().filter(|_| {
+            !config.uses_link_store(LinkStore::Cassandra)
+                && config.accounts.store == AccountStore::MariaDb
+        });
+        let site_secret = shared.map_or(&links.secret, |accounts| &accounts.secret).clone();
         let kept = |is_kept: bool, AppStore::Sqlite| is_kept.then(in_folder).transpose();
-        let accounts = kept(config.stores_accounts(), config.accounts.store)?;
         let rides = kept(config.serves_rides(), config.rides.store)?;
         let board = kept(config.serves_board(), config.board.store)?;
         Ok(Self {
             links,
-            accounts: accounts.map(accounts_on_sqlite),
+            accounts,
             rides: rides.map(rides_on_sqlite),
             board: board.map(board_on_sqlite),
+            site_secret,
             engines,
         })
     }
 }
 
-async fn links_on_sqlite(sqlite: &Sqlite, config: &Config) -> Result<LinkPorts> {
+/// `owners` is the id of the accounts to which the links refer by number, so only one accounts store may assign these
+/// numbers.
+async fn links_on_sqlite(
+    sqlite: &Sqlite,
+    config: &Config,
+    owners: Option<[u8; 32]>,
+) -> Result<LinkPorts> {
     if config.links.store == LinkStore::Sqlite {
         sqlite.store_mode(config.links.mode).await?;
+        if let Some(owners) = owners {
+            sqlite.bind_links(owners).await?;
+        }
     }
     Ok(LinkPorts {
         links: Arc::new(CachedLinks::new(sqlite.links(), cache_bytes(config))),
@@ -115,6 +137,7 @@ fn accounts_on_sqlite(sqlite: &Sqlite) -> AccountPorts {
         identities: sqlite.identities(),
         security_events: sqlite.security_events(),
         secret: sqlite.secret(),
+        id: sqlite.accounts_id(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
+mod accounts;
 #[path = "../it/client.rs"]
 #[expect(dead_code, reason = "the tests on one machine use the rest")]
 mod client;

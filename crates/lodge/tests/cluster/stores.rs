@@ -74,7 +74,7 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     // Accounts of another data folder have the same numbers, and would own the same links.
     let other = with_apps(&cluster, &keyspace, "links,accounts").run(&["serve"]);
     assert_ne!(other.code, 0);
-    assert!(other.err.contains("belong to accounts in another data folder"), "{other:?}");
+    assert!(other.err.contains("belong to accounts in another store"), "{other:?}");
 }
 
 #[test]
