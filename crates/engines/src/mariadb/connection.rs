@@ -92,8 +92,9 @@ impl Connection {
         Ok(done)
     }
 
-    /// Looks up whether the last transaction was committed, on new connections until one answers.
-    fn was_committed(&mut self) -> Result<bool, Failure> {
+    /// Looks up whether the last transaction was committed, on new connections until one answers. Without an answer the
+    /// transaction may still be committed later, so it must not run again.
+    fn was_committed(&mut self) -> Result<bool> {
         let deadline = Instant::now() + LOOKUP_WAIT;
         loop {
             let found = self.open().and_then(|mut link| {
@@ -101,8 +102,14 @@ impl Connection {
                 self.current = Some(link);
                 Ok(found)
             });
-            if found.is_ok() || Instant::now() > deadline {
-                return found;
+            match found {
+                Ok(is_committed) => return Ok(is_committed),
+                // The transaction holds its locks: its COMMIT is not done.
+                Err(Failure::Deadlock(cause)) if Instant::now() > deadline => {
+                    return Err(Error::unavailable(cause));
+                }
+                Err(Failure::Error(error)) if Instant::now() > deadline => return Err(error),
+                Err(_) => {}
             }
             thread::sleep(PAUSE_MIN);
         }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use lodge_domain::Result;
+use lodge_domain::{Error, Result};
 use lodge_engines::mariadb::{MariaDb, Options};
 use lodge_sql::{App, Database as _, Failure, Tx, Value};
 use mysql::prelude::Queryable as _;
@@ -36,6 +36,8 @@ enum Loss {
 struct Proxy {
     loss: Mutex<Option<Loss>>,
     held: Mutex<Vec<TcpStream>>,
+    /// Runs when the server has committed, before the client's connection is closed.
+    before_close: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl Proxy {
@@ -56,14 +58,20 @@ impl Proxy {
     }
 
     /// Passes packets on until a connection ends.
-    fn pass(&self, client: &TcpStream, server: &TcpStream) {
+    fn pass(self: &Arc<Self>, client: &TcpStream, server: &TcpStream) {
         let is_silent = Arc::new(AtomicBool::new(false));
         let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-        let silent = Arc::clone(&is_silent);
+        let (proxy, silent) = (Arc::clone(self), Arc::clone(&is_silent));
         thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(read @ 1..) = from.read(&mut buffer) {
-                if silent.load(Ordering::SeqCst) || to.write_all(&buffer[..read]).is_err() {
+                if silent.load(Ordering::SeqCst) {
+                    if let Some(before_close) = proxy.before_close.lock().take() {
+                        before_close();
+                    }
+                    break;
+                }
+                if to.write_all(&buffer[..read]).is_err() {
                     break;
                 }
             }
@@ -133,7 +141,9 @@ impl Behind {
                 &[Value::Int(1)],
             )
         };
-        self.database.write(App::Accounts, work).await
+        let counted = self.database.write(App::Accounts, work).await;
+        assert!(self.proxy.loss.lock().is_none(), "a COMMIT was lost");
+        counted
     }
 
     /// How often the transaction ran, and the row's number.
@@ -178,4 +188,20 @@ async fn the_lookup_of_a_commit_waits_for_the_open_transaction() {
     });
     assert_eq!(counted.unwrap(), 1);
     assert_eq!(behind.counted(), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_whose_outcome_cannot_be_looked_up_is_not_repeated() {
+    let behind = Behind::start("lodge_lookup_blocked").await;
+    let blocker = Arc::new(Mutex::new(admin(&behind.direct, &behind.direct.database)));
+    let locks = Arc::clone(&blocker);
+    *behind.proxy.before_close.lock() = Some(Box::new(move || {
+        let mut blocker = locks.lock();
+        blocker.query_drop("BEGIN").unwrap();
+        blocker.query_drop("UPDATE commits SET fences = fences + 1").unwrap();
+    }));
+    let counted = behind.count(Loss::Answer).await;
+    assert!(matches!(counted, Err(Error::Unavailable { .. })), "{counted:?}");
+    blocker.lock().query_drop("ROLLBACK").unwrap();
+    assert_eq!(behind.counted(), (1, 1));
 }
