@@ -14,28 +14,26 @@ pub const DEVICE_LIFETIME: SignedDuration = SignedDuration::from_hours(180 * 24)
 /// all sessions, makes it invalid.
 pub(super) fn token(secret: &InstallationSecret, account: &Account, now: Timestamp) -> SecretText {
     let expires_at = now.saturating_add(DEVICE_LIFETIME).unwrap_or(Timestamp::MAX).as_second();
-    let mac = URL_SAFE_NO_PAD.encode(mac(secret, account, expires_at));
-    format!("{expires_at}.{mac}").into()
+    signed(secret, account, expires_at)
 }
 
-/// Whether `token` is one of the account's, and has not expired.
+/// Whether `token` is one of the account's, and has not expired. Each token has one spelling, because failures are
+/// counted by it.
 pub(super) fn is_known(
     secret: &InstallationSecret,
     account: &Account,
     token: &SecretText,
     now: Timestamp,
 ) -> bool {
-    let parts = token.reveal().split_once('.');
-    let Some((expires_at, shown)) = parts else { return false };
-    let (Ok(expires_at), Ok(shown)) = (expires_at.parse::<i64>(), URL_SAFE_NO_PAD.decode(shown))
-    else {
-        return false;
-    };
-    let is_right = mac(secret, account, expires_at).ct_eq(&shown[..]);
+    let expires_at = token.reveal().split_once('.').map(|(expires_at, _)| expires_at.parse());
+    let Some(Ok(expires_at)) = expires_at else { return false };
+    let right = signed(secret, account, expires_at);
+    let is_right = right.reveal().as_bytes().ct_eq(token.reveal().as_bytes());
     bool::from(is_right) && now.as_second() < expires_at
 }
 
-fn mac(secret: &InstallationSecret, account: &Account, expires_at: i64) -> [u8; 32] {
-    let (epoch, expires_at) = (account.epoch.to_be_bytes(), expires_at.to_be_bytes());
-    secret.sign("device", &[&account.id.0.to_be_bytes(), &epoch, &expires_at])
+fn signed(secret: &InstallationSecret, account: &Account, expires_at: i64) -> SecretText {
+    let (epoch, until) = (account.epoch.to_be_bytes(), expires_at.to_be_bytes());
+    let mac = secret.sign("device", &[&account.id.0.to_be_bytes(), &epoch, &until]);
+    format!("{expires_at}.{}", URL_SAFE_NO_PAD.encode(mac)).into()
 }
