@@ -14,6 +14,7 @@ pub mod keys;
 pub mod links;
 pub mod look_alikes;
 mod names;
+pub mod network;
 pub mod password_hasher;
 pub mod passwords;
 pub mod patch;

@@ -6,6 +6,7 @@ use crate::{
     Result,
     accounts::AccountId,
     caller::Owner,
+    network::site_of,
     passwords::{Password, PasswordHash},
 };
 
@@ -27,6 +28,20 @@ pub enum PasswordOf {
     Client(Option<IpAddr>),
     /// Of an account that is signed in.
     Account(AccountId),
-    /// Of a link of this owner; `None` for links without one, and for visitors.
+    /// Of a link of this owner; `None` for links without one.
     Link(Option<Owner>),
+    /// Of a link, sent by a visitor at this address.
+    Visitor(Option<IpAddr>),
+}
+
+impl PasswordOf {
+    /// Returns the caller whose share of a queue this uses: of an IPv6 address its site.
+    #[must_use]
+    pub fn share(self) -> Self {
+        match self {
+            Self::Client(from) => Self::Client(from.map(site_of)),
+            Self::Visitor(from) => Self::Visitor(from.map(site_of)),
+            Self::Account(_) | Self::Link(_) => self,
+        }
+    }
 }

@@ -1,17 +1,13 @@
 //! In-memory counters of failed sign-ins.
 
-use std::{
-    hash::Hash,
-    net::{IpAddr, Ipv6Addr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     failures::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, PER_SITE_MAX, WINDOW},
+    network::site_of,
     secret::token_digest,
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
@@ -41,7 +37,7 @@ pub struct CountedFailures {
     /// A cache of its own, so that many names from one address do not evict the counters by name.
     addresses: Counts<(Name, IpAddr)>,
     /// By the /48 of an IPv6 address, which a site gets whole.
-    sites: Counts<(Name, Ipv6Addr)>,
+    sites: Counts<(Name, IpAddr)>,
 }
 
 impl Default for CountedFailures {
@@ -58,11 +54,9 @@ fn counts<K: Hash + Eq + Send + Sync + 'static>() -> Counts<K> {
         .build()
 }
 
-/// Returns the /48 of an IPv6 address.
-fn site(from: Option<IpAddr>) -> Option<Ipv6Addr> {
-    let IpAddr::V6(address) = from? else { return None };
-    let [a, b, c, ..] = address.segments();
-    Some(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
+/// Returns the site of an IPv6 address.
+fn site(from: Option<IpAddr>) -> Option<IpAddr> {
+    from.filter(IpAddr::is_ipv6).map(site_of)
 }
 
 fn take_one(count: Option<Arc<Mutex<Count>>>) {

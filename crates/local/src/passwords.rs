@@ -120,10 +120,10 @@ impl Queues {
     fn push(&self, of: PasswordOf, work: Work) -> Option<Work> {
         let mut waiting = self.waiting.lock();
         let queue = match of {
-            PasswordOf::Link(_) => &mut waiting.of_links,
+            PasswordOf::Link(_) | PasswordOf::Visitor(_) => &mut waiting.of_links,
             PasswordOf::Client(_) | PasswordOf::Account(_) => &mut waiting.of_accounts,
         };
-        let without_room = queue.push(of, work);
+        let without_room = queue.push(of.share(), work);
         drop(waiting);
         self.wake.notify_one();
         without_room

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
-use lodge_domain::{Error, Result};
+use lodge_domain::{Error, Result, network::site_of};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -21,7 +21,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) struct BodyBudget {
     kib: usize,
     room: Arc<Semaphore>,
-    /// What each address uses; those that use none have no entry.
+    /// What each address, or site of IPv6, uses; those that use none have no entry.
     used: Mutex<HashMap<IpAddr, usize>>,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct BodySender {
 impl BodySender {
     /// A client without a verified credential.
     pub(crate) fn unknown(client: Client) -> Self {
-        Self { address: client.limited_by(), part: UNKNOWN }
+        Self { address: client.limited_by().map(site_of), part: UNKNOWN }
     }
 
     /// A client whose credential is verified.
     pub(crate) fn known(client: Client) -> Self {
-        Self { address: client.limited_by(), part: KNOWN }
+        Self { address: client.limited_by().map(site_of), part: KNOWN }
     }
 
     /// A client that has a limit elsewhere.

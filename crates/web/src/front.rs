@@ -161,10 +161,10 @@ impl HttpService {
             .get::<MatchedPath>()
             .map_or("none", MatchedPath::as_str)
             .to_owned();
+        if response.status() == StatusCode::FORBIDDEN {
+            security.refuse(refusal, format!("{method} {route}"));
+        }
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-            if problem.status == StatusCode::FORBIDDEN {
-                security.refuse(refusal, format!("{method} {route}"));
-            }
             response = form::render(&problem, response, form, &self.0.site.navigation, &id);
             log_problem(&problem, &method, &path, &id, security.actor());
         }

@@ -1,6 +1,6 @@
 //! The links service and its ports.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use crate::{
     names::names,
     password_hasher::{PasswordHasher, PasswordOf},
     passwords::Password,
+    security::{self, SecurityEventKind},
 };
 
 /// What happens to a short that is put twice; a setting of the whole deployment.
@@ -162,19 +163,23 @@ impl Links {
         self.click(link, visit).await.map(Follow::To)
     }
 
-    /// Follows a link that requires a password. Of all visitors together, [`PER_NAME_MAX`](crate::failures::PER_NAME_MAX)
-    /// may be wrong in a while.
+    /// Follows a link that requires a password, for a visitor at the address `from`. Wrong passwords are limited as
+    /// those of an account are (see [`crate::failures`]).
     pub async fn follow_with_password(
         &self,
         short: &Short,
         password: Password,
         visit: &Visit<'_>,
+        from: Option<IpAddr>,
     ) -> Result<Arc<Link>> {
         let link = self.live(short).await?;
         if let Some(hash) = &link.password {
             let now = self.ports.clock.now();
-            let counted = Counted::one(&*self.ports.failures, short.as_str(), None, now).await?;
-            let of = PasswordOf::Link(None);
+            let counted = Counted::one(&*self.ports.failures, short.as_str(), from, now).await;
+            if matches!(counted, Err(Error::TooMany { .. })) {
+                security::record(SecurityEventKind::LockedOut, None, format!("link {short}"));
+            }
+            let (counted, of) = (counted?, PasswordOf::Visitor(from));
             let is_right = self.ports.passwords.verify(of, password, hash.clone()).await;
             counted.settle(&is_right).await;
             if !is_right? {

@@ -95,6 +95,24 @@ fn a_ban_names_both_accounts_and_an_act_of_the_operator_names_the_command_line()
 }
 
 #[test]
+fn wrong_passwords_of_a_link_are_recorded_and_lock_out_only_their_address() {
+    let (lodge, server) = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").started();
+    server.create(&json!({ "target": "example.org", "short": "door", "password": "right" }));
+    let attempt = |address: &str, password: &str| {
+        server.post("/door").from(address).form(&format!("password={password}")).send().status
+    };
+    for _ in 0..10 {
+        assert_eq!(attempt(ADDRESS, "wrong"), 403);
+    }
+    assert_eq!(attempt(ADDRESS, "right"), 429);
+    assert_eq!(attempt("192.0.2.78", "right"), 303);
+    let [refused] = &events(&lodge, &["--kind", "access_refused"])[..] else { panic!("no event") };
+    assert_eq!((&*refused[1], &*refused[5]), ("10", "POST /{short}"));
+    let [out] = &events(&lodge, &["--kind", "locked_out"])[..] else { panic!("no lock-out") };
+    assert_eq!(out[5], "link door");
+}
+
+#[test]
 fn admins_see_the_events_and_moderators_do_not() {
     let (lodge, server, [ada, max]) = staffed();
     server.on_page(&max, "GET", "/admin/events").expect(403);

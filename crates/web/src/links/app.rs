@@ -93,19 +93,20 @@ impl LinksApp {
         })
     }
 
-    /// Counts an edit that sets a password against the client address's limit of passwords, since it costs a hash.
-    /// Owners are exempt.
+    /// Counts an edit that sets a password, since it costs a hash: against the owner's limit of creations, or without
+    /// an owner against the client address's limit of passwords.
     pub(super) fn admit_edit(
         &self,
         client: Client,
         caller: &Caller,
         edit: &LinkChange,
     ) -> Result<()> {
-        let costs_a_hash = matches!(edit.password, Some(Some(_)));
-        if costs_a_hash && !matches!(caller, Caller::Owner(_)) {
-            limits::take(self.site.credential_limit.as_ref(), client)?;
+        match (&edit.password, caller.owner()) {
+            (Some(Some(_)), Some(_)) if client == Client::Local => Ok(()),
+            (Some(Some(_)), Some(owner)) => self.take_creations(client, Some(owner), NonZeroU32::MIN),
+            (Some(Some(_)), None) => limits::take(self.site.credential_limit.as_ref(), client),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -94,7 +94,8 @@ pub(crate) async fn follow_with_password(
         Ok(password) => password,
         Err(error) => return again(StatusCode::BAD_REQUEST, error),
     };
-    match app.links.follow_with_password(&short, password, &visit(&asked.headers)).await {
+    let (visit, from) = (visit(&asked.headers), asked.client.limited_by());
+    match app.links.follow_with_password(&short, password, &visit, from).await {
         // 303, so that the browser does not post the password to the target.
         Ok(link) => Ok(redirect_with(&link, StatusCode::SEE_OTHER).ok_or_else(invalid_location)?),
         Err(error @ Error::Forbidden(_)) => again(StatusCode::FORBIDDEN, error),
