@@ -286,6 +286,7 @@ impl Call {
     fn from(&self) -> Option<IpAddr> {
         match self {
             Self::SignIn(request) => request.from,
+            Self::Own { call: OwnAccountCall::Edit(edit), .. } => edit.from,
             Self::Own {
                 call:
                     OwnAccountCall::ChangePassword { from, .. }
