@@ -23,6 +23,7 @@ pub mod changes;
 pub mod claims;
 pub mod click_limits;
 pub mod clicks;
+pub mod failures;
 mod fixture;
 pub mod gates;
 pub mod idempotency;
@@ -99,6 +100,21 @@ macro_rules! key_sessions_promises {
         $crate::tests! { $make;
             key_sessions::a_session_of_a_key_is_found_until_it_expires,
             key_sessions::a_session_of_a_key_ends_alone_and_for_good,
+        }
+    };
+}
+
+/// Makes a test of each promise of counters of wrong passwords; `$make` makes an `Arc<dyn Failures>`.
+#[macro_export]
+macro_rules! failures_promises {
+    ($make:path) => {
+        $crate::tests! { $make;
+            failures::ten_failures_from_an_address_block_it_for_a_quarter_of_an_hour,
+            failures::a_hundred_failures_block_a_name_for_all_addresses,
+            failures::thirty_failures_block_the_48_of_an_ipv6_site_and_no_other,
+            failures::a_reverted_failure_allows_only_one_more,
+            failures::a_success_resets_its_own_address_and_no_other,
+            failures::of_fifty_concurrent_guesses_ten_are_counted,
         }
     };
 }

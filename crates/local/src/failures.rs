@@ -127,98 +127,13 @@ impl Count {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-    use lodge_contract::samples::at;
+    use std::future::{Ready, ready};
 
     use super::*;
 
-    fn address(last: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, last])
+    fn failures() -> Ready<(Arc<dyn Failures>, ())> {
+        ready((Arc::new(CountedFailures::default()), ()))
     }
 
-    async fn failures(counted: &CountedFailures, name: &str, last: u8, seconds: i64) -> u32 {
-        let mut failures = 0;
-        while counted.count(name, Some(address(last)), at(seconds)).await.is_ok() {
-            failures += 1;
-            assert!(failures <= PER_NAME_MAX);
-        }
-        failures
-    }
-
-    #[tokio::test]
-    async fn ten_failures_from_an_address_block_it_for_a_quarter_of_an_hour() {
-        let counted = CountedFailures::default();
-        assert_eq!(failures(&counted, "ada", 1, 0).await, PER_ADDRESS_MAX);
-        let refused = counted.count("ada", Some(address(1)), at(60)).await;
-        let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
-        assert_eq!(retry_after + Duration::from_mins(1), WINDOW);
-        assert_eq!(failures(&counted, "ada", 2, 60).await, PER_ADDRESS_MAX, "another address");
-        assert_eq!(failures(&counted, "grace", 1, 60).await, PER_ADDRESS_MAX, "another name");
-        let later = 1 + i64::try_from(WINDOW.as_secs()).unwrap();
-        assert_eq!(failures(&counted, "ada", 1, later).await, PER_ADDRESS_MAX);
-    }
-
-    #[tokio::test]
-    async fn a_hundred_failures_block_a_name_for_all_addresses() {
-        let counted = CountedFailures::default();
-        let mut all = 0;
-        for last in 0..20 {
-            all += failures(&counted, "ada", last, 0).await;
-        }
-        assert_eq!(all, PER_NAME_MAX);
-        assert!(counted.count("ada", None, at(1)).await.is_err());
-        assert!(
-            counted
-                .count("ada", None, at(0) + SignedDuration::try_from(WINDOW).unwrap())
-                .await
-                .is_ok()
-        );
-    }
-
-    #[tokio::test]
-    async fn thirty_failures_block_the_48_of_an_ipv6_site_and_no_other() {
-        let counted = CountedFailures::default();
-        let from = |site: u16, subnet: u16| {
-            Some(IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, site, subnet, 0, 0, 0, 0)))
-        };
-        let mut allowed = 0;
-        for subnet in 0..10 {
-            for _ in 0..PER_ADDRESS_MAX {
-                allowed += u32::from(counted.count("ada", from(1, subnet), at(0)).await.is_ok());
-            }
-        }
-        assert_eq!(allowed, PER_SITE_MAX);
-        counted.count("ada", from(2, 0), at(0)).await.unwrap();
-        counted.revert("ada", from(1, 0));
-        counted.count("ada", from(1, 9), at(0)).await.unwrap();
-        assert!(counted.count("ada", from(1, 8), at(0)).await.is_err());
-    }
-
-    #[tokio::test]
-    async fn a_failure_taken_back_allows_only_one_more() {
-        let counted = CountedFailures::default();
-        for _ in 0..PER_ADDRESS_MAX {
-            counted.count("ada", Some(address(1)), at(0)).await.unwrap();
-        }
-        for _ in 0..3 {
-            assert!(counted.count("ada", Some(address(1)), at(1)).await.is_err());
-            counted.revert("ada", Some(address(1)));
-            counted.count("ada", Some(address(1)), at(1)).await.unwrap();
-        }
-        assert!(counted.count("ada", Some(address(1)), at(1)).await.is_err());
-    }
-
-    #[tokio::test]
-    async fn a_success_resets_its_own_address_and_no_other() {
-        let counted = CountedFailures::default();
-        for _ in 1..PER_ADDRESS_MAX {
-            counted.count("ada", Some(address(1)), at(0)).await.unwrap();
-        }
-        counted.count("ada", Some(address(1)), at(1)).await.unwrap();
-        counted.reset("ada", Some(address(1))).await;
-        assert_eq!(failures(&counted, "ada", 2, 2).await, PER_ADDRESS_MAX);
-        counted.count("ada", Some(address(1)), at(3)).await.unwrap();
-        counted.reset("ada", Some(address(1))).await;
-        assert!(counted.count("ada", Some(address(2)), at(4)).await.is_err());
-    }
+    lodge_contract::failures_promises!(failures);
 }

@@ -3,21 +3,19 @@
 use jiff::Timestamp;
 use lodge_sql::{Failure, Statement, Tx, Value, accounts, outcomes};
 
-use super::commits;
+use super::{commits, failures, statement};
 
 /// Stored outcomes that one call removes.
 const OUTCOMES_A_CALL: i64 = 1_000;
 
-const OUTCOMES: Statement = Statement {
-    sqlite: "",
-    mariadb: "DELETE FROM outcomes WHERE at <= ? ORDER BY at LIMIT ?",
-};
+const OUTCOMES: Statement = statement("DELETE FROM outcomes WHERE at <= ? ORDER BY at LIMIT ?");
 
 /// Removes a bounded number of expired rows. Returns whether more may be left.
 pub(super) fn remove_expired(tx: &mut dyn Tx, now: Timestamp) -> Result<bool, Failure> {
     let until = Value::Int(outcomes::valid_since(now));
     let removed = tx.execute(&OUTCOMES, &[until, Value::Int(OUTCOMES_A_CALL)])?;
     tx.execute(&commits::REMOVE_OLD, &[])?;
+    tx.execute(&failures::REMOVE_OLD, &[Value::Int(failures::window_before(now))])?;
     let (_, more) = accounts::remove_expired(tx, now)?;
     Ok(more || removed == OUTCOMES_A_CALL.unsigned_abs())
 }

@@ -4,13 +4,11 @@ use lodge_domain::{Error, OsRandom, Random as _, secret::InstallationSecret};
 use lodge_sql::{Failure, FromValue, Statement, Tx, Value};
 use uuid::Uuid;
 
-const ADD: Statement = mariadb("INSERT INTO meta (name, value) VALUES (?, ?)");
-const GET: Statement = mariadb("SELECT value FROM meta WHERE name = ?");
-const REPLACE: Statement = mariadb("UPDATE meta SET value = ? WHERE name = 'secret'");
+use super::statement;
 
-const fn mariadb(sql: &'static str) -> Statement {
-    Statement { sqlite: "", mariadb: sql }
-}
+const ADD: Statement = statement("INSERT INTO meta (name, value) VALUES (?, ?)");
+const GET: Statement = statement("SELECT value FROM meta WHERE name = ?");
+const REPLACE: Statement = statement("UPDATE meta SET value = ? WHERE name = 'secret'");
 
 /// The values of one database, each drawn at random on first use.
 pub(super) struct Installation {

@@ -8,6 +8,7 @@ mod cleanup;
 mod commits;
 mod connection;
 mod failure;
+mod failures;
 mod installation;
 mod options;
 mod schema;
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
+    failures::Failures,
     key_sessions::KeySessionStore,
     keys::KeyStore,
     rides::{GateStore, PassStore},
@@ -28,7 +30,7 @@ use lodge_domain::{
 };
 use lodge_sql::{
     App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities,
-    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Tx, Workers,
+    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Statement, Tx, Workers,
 };
 
 pub use options::Options;
@@ -130,6 +132,11 @@ impl MariaDb {
         Arc::new(SqlSecurityEvents(Arc::new(self.clone())))
     }
 
+    /// The counters of wrong passwords.
+    pub fn failures(&self) -> Arc<dyn Failures> {
+        Arc::new(self.clone())
+    }
+
     /// The store of API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqlKeys::new(Arc::new(self.clone()), KeyTable::ApiKeys))
@@ -187,4 +194,9 @@ impl Database for MariaDb {
     {
         self.0.writers.run(app, move |connection| connection.write(&work)).await
     }
+}
+
+/// A statement that only MariaDB runs.
+const fn statement(mariadb: &'static str) -> Statement {
+    Statement { sqlite: "", mariadb }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Config, Writes,
-    stores::{AccountStore, LinkStore},
+    stores::{AccountsStore, LinkStore},
 };
 
 /// The most connections to MariaDB for one purpose; each has a thread.
@@ -98,7 +98,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
 
 fn check_mariadb(config: &Config) -> Result<()> {
     let mariadb = &config.mariadb;
-    if config.accounts.store == AccountStore::Sqlite {
+    if config.accounts.store == AccountsStore::Sqlite {
         ensure!(
             mariadb.nodes.is_empty(),
             "mariadb.nodes requires accounts.store = \"mariadb\"; with \"sqlite\" accounts are in the data folder"

@@ -29,7 +29,7 @@ pub(crate) use self::{
 };
 use self::{
     http::HttpConfig,
-    stores::{AccountStore, AppStore, LinkStore},
+    stores::{AccountsStore, AppStore, LinkStore},
 };
 
 /// An app that this process serves.
@@ -90,8 +90,8 @@ impl Config {
     /// links or accounts.
     pub(crate) fn unshared_apps(&self) -> Vec<&'static str> {
         let is_shared = self.uses_link_store(LinkStore::Cassandra)
-            || self.stores_accounts_in(AccountStore::MariaDb);
-        let accounts_in_folder = self.stores_accounts_in(AccountStore::Sqlite);
+            || self.stores_accounts_in(AccountsStore::MariaDb);
+        let accounts_in_folder = self.stores_accounts_in(AccountsStore::Sqlite);
         let has_links = self.apps.contains(&App::Links);
         let alone = [
             ("links", has_links && self.uses_link_store(LinkStore::Sqlite)),
@@ -106,7 +106,7 @@ impl Config {
     /// uses Cassandra; each other app is in it if this process stores that app on `SQLite`.
     pub(crate) fn uses_data_folder(&self) -> bool {
         !self.uses_link_store(LinkStore::Cassandra)
-            || self.stores_accounts_in(AccountStore::Sqlite)
+            || self.stores_accounts_in(AccountsStore::Sqlite)
             || (self.serves_rides() && self.rides.store == AppStore::Sqlite)
             || (self.serves_board() && self.board.store == AppStore::Sqlite)
     }
@@ -117,7 +117,7 @@ impl Config {
     }
 
     /// Returns whether this process stores accounts in `store`.
-    pub(crate) fn stores_accounts_in(&self, store: AccountStore) -> bool {
+    pub(crate) fn stores_accounts_in(&self, store: AccountsStore) -> bool {
         self.stores_accounts() && self.accounts.store == store
     }
 }
@@ -197,7 +197,7 @@ pub(crate) struct LinksConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccountsConfig {
-    pub(crate) store: AccountStore,
+    pub(crate) store: AccountsStore,
     pub(crate) open_sign_up: bool,
     pub(crate) breached_passwords: PathBuf,
     pub(crate) session_days: u32,

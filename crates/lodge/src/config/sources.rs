@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{
     App, Config, Role, accounts, engines, http, options::ConfigOptions, rides, site,
-    stores::{AccountStore, LinkStore},
+    stores::{AccountsStore, LinkStore},
 };
 
 /// The configuration file that is read if no other is named.
@@ -64,7 +64,7 @@ fn read(
     apply(&mut config, options);
     if !named_apps && config.links.store != LinkStore::Sqlite {
         config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
-        if config.stores_accounts_in(AccountStore::Sqlite) && config.roles.contains(&Role::Web) {
+        if config.stores_accounts_in(AccountsStore::Sqlite) && config.roles.contains(&Role::Web) {
             bail!(
                 "apps must be set explicitly with links.store = \"cassandra\": \"accounts\", \"rides\" and \
                  \"board\" would be stored in the data folder of this process, which other processes with \

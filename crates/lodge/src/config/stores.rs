@@ -15,7 +15,7 @@ pub(crate) enum LinkStore {
 /// The store of accounts, sessions and identities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum AccountStore {
+pub(crate) enum AccountsStore {
     /// In the data folder.
     Sqlite,
     MariaDb,

@@ -11,7 +11,7 @@ use super::{
     setting_file::{describe_setting, secret_file, tls},
     stores::AccountPorts,
 };
-use crate::config::{Config, stores::AccountStore};
+use crate::config::{Config, stores::AccountsStore};
 
 /// Connects to MariaDB.
 pub(super) async fn accounts(config: &Config, engines: &mut Engines) -> Result<AccountPorts> {
@@ -23,6 +23,7 @@ pub(super) async fn accounts(config: &Config, engines: &mut Engines) -> Result<A
         sessions: database.sessions(),
         identities: database.identities(),
         security_events: database.security_events(),
+        failures: database.failures(),
         secret: database.secret(),
         id: database.accounts_id(),
     })
@@ -30,7 +31,7 @@ pub(super) async fn accounts(config: &Config, engines: &mut Engines) -> Result<A
 
 /// Tests the connection to the servers, if this process uses them.
 pub(crate) async fn probe_mariadb(config: &Config) -> Option<Result<String>> {
-    if !config.stores_accounts_in(AccountStore::MariaDb) {
+    if !config.stores_accounts_in(AccountsStore::MariaDb) {
         return None;
     }
     Some(probe(config).await)

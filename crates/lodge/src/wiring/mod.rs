@@ -165,7 +165,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
             providers,
             secret: ports.secret,
             security_events: ports.security_events,
-            failures: Arc::new(CountedFailures::default()),
+            failures: ports.failures,
             passwords,
             breached,
             clock: Arc::clone(&clock),

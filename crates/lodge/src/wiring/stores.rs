@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use lodge_domain::{
     accounts::{AccountStore, IdentityStore, SessionStore},
     board::BoardStores,
+    failures::Failures,
     key_sessions::KeySessionStore,
     keys::KeyStore,
     links::ClickStore,
@@ -20,13 +21,13 @@ use lodge_domain::{
     secret::InstallationSecret,
     security::SecurityEventStore,
 };
-use lodge_local::{CachedGates, CachedKeys, CachedLinks};
+use lodge_local::{CachedGates, CachedKeys, CachedLinks, CountedFailures};
 use lodge_sqlite::{Folder, Options, Sqlite};
 
 use super::{board::BoardPorts, cluster, engine::Engines, mariadb, rides::RidePorts};
 use crate::config::{
     Config,
-    stores::{AccountStore, AppStore, LinkStore},
+    stores::{AccountsStore, AppStore, LinkStore},
 };
 
 /// The ports of each app that this process stores, and their engines.
@@ -57,6 +58,7 @@ pub(super) struct AccountPorts {
     pub(super) sessions: Arc<dyn SessionStore>,
     pub(super) identities: Arc<dyn IdentityStore>,
     pub(super) security_events: Arc<dyn SecurityEventStore>,
+    pub(super) failures: Arc<dyn Failures>,
     pub(super) secret: InstallationSecret,
     /// The id by which links are bound to these accounts.
     pub(super) id: [u8; 32],
@@ -79,8 +81,8 @@ impl Stores {
         let in_folder = || sqlite.as_ref().context("the data folder is not open");
         let accounts = match config.accounts.store {
             _ if !config.stores_accounts() => None,
-            AccountStore::Sqlite => Some(accounts_on_sqlite(in_folder()?)),
-            AccountStore::MariaDb => Some(mariadb::accounts(config, &mut engines).await?),
+            AccountsStore::Sqlite => Some(accounts_on_sqlite(in_folder()?)),
+            AccountsStore::MariaDb => Some(mariadb::accounts(config, &mut engines).await?),
         };
         let owners = accounts.as_ref().map(|accounts| accounts.id);
         let links = if config.uses_link_store(LinkStore::Cassandra) {
@@ -90,7 +92,7 @@ impl Stores {
         };
         let shared = accounts.as_ref().filter(|_| {
             !config.uses_link_store(LinkStore::Cassandra)
-                && config.accounts.store == AccountStore::MariaDb
+                && config.accounts.store == AccountsStore::MariaDb
         });
         let site_secret = shared.map_or(&links.secret, |accounts| &accounts.secret).clone();
         let kept = |is_kept: bool, AppStore::Sqlite| is_kept.then(in_folder).transpose();
@@ -136,6 +138,7 @@ fn accounts_on_sqlite(sqlite: &Sqlite) -> AccountPorts {
         sessions: sqlite.sessions(),
         identities: sqlite.identities(),
         security_events: sqlite.security_events(),
+        failures: Arc::new(CountedFailures::default()),
         secret: sqlite.secret(),
         id: sqlite.accounts_id(),
     }

@@ -28,6 +28,11 @@ impl Database {
         Self { cluster, name }
     }
 
+    /// Returns two processes.
+    fn two_processes(&self) -> [Lodge; 2] {
+        [self.process(), self.process()]
+    }
+
     /// Returns a process with a data folder of its own, and accounts in this database.
     fn process(&self) -> Lodge {
         let settings = self.cluster.layout().account_settings();
@@ -60,7 +65,7 @@ fn change(server: &Server, admin: &str, name: &str, action: &str) -> u16 {
 #[test]
 fn accounts_in_mariadb_are_those_of_all_processes() {
     let database = Database::new();
-    let (here, there) = (database.process(), database.process());
+    let [here, there] = database.two_processes();
     here.run(&["check"]).says(0, &["MariaDB: connected"]);
     let (one, other) = (here.start(), there.start());
     for (server, name) in [(&one, "ada"), (&other, "bob")] {
@@ -95,7 +100,7 @@ fn accounts_in_mariadb_are_those_of_all_processes() {
 #[test]
 fn of_two_hundred_sign_ups_for_one_name_at_two_processes_one_succeeds() {
     let database = Database::new();
-    let lodges = [database.process(), database.process()];
+    let lodges = database.two_processes();
     let servers = lodges.each_ref().map(Lodge::start);
     let (threads, begin) = (20, &Barrier::new(20));
     let status = |number: usize| {
@@ -116,7 +121,7 @@ fn of_two_hundred_sign_ups_for_one_name_at_two_processes_one_succeeds() {
 #[test]
 fn of_two_admins_who_demote_each_other_at_two_processes_one_stays() {
     let database = Database::new();
-    let lodges = [database.process(), database.process()];
+    let lodges = database.two_processes();
     let [one, other] = lodges.each_ref().map(Lodge::start);
     let names = ["ada", "bob"];
     for name in names {
@@ -160,4 +165,22 @@ fn links_in_a_data_folder_stay_with_the_accounts_that_own_them() {
     let settings = database.cluster.layout().account_settings().into_iter();
     let own = settings.fold(own, |lodge, (name, value)| lodge.with(name, &value));
     own.with("LODGE_MARIADB_DATABASE", &database.name).run(&["serve"]).fails(refusal);
+}
+
+#[test]
+fn wrong_passwords_are_counted_over_all_processes() {
+    let database = Database::new();
+    let lodges = database.two_processes();
+    let servers = lodges.each_ref().map(Lodge::start);
+    assert_eq!(sign_up(&servers[0], "ada"), 201);
+    let guess = |number: usize, password: &str| {
+        let body = json!({ "username": "ada", "password": password });
+        servers[number % 2].post("/api/session").from("192.0.2.1").json(&body).send().status
+    };
+    for number in 0..10 {
+        assert_eq!(guess(number, "a guess"), 401);
+    }
+    for number in 0..2 {
+        assert_eq!(guess(number, PASSWORD), 429);
+    }
 }

@@ -10,10 +10,10 @@ mod server;
 use std::sync::Arc;
 
 use lodge_contract::{AccountsFixture, PassesFixture};
-use lodge_domain::{key_sessions::KeySessionStore, keys::KeyStore};
+use lodge_domain::{failures::Failures, key_sessions::KeySessionStore, keys::KeyStore};
 use lodge_engines::mariadb::{MariaDb, Options};
 use lodge_sql::Statement;
-use lodge_testbed::{Kind, Member, mariadb::USER};
+use lodge_testbed::{Kind, mariadb::USER};
 use mysql::{Conn, OptsBuilder, prelude::Queryable as _};
 use secrecy::ExposeSecret as _;
 
@@ -22,9 +22,9 @@ use crate::testbed::layout;
 /// A database of the testbed's server, created if it does not exist.
 fn database(name: &str) -> Options {
     let layout = layout(&[Kind::Mariadb]);
-    let address = layout.address(Member { kind: Kind::Mariadb, number: 1 });
+    let nodes = layout.addresses(Kind::Mariadb).iter().map(ToString::to_string).collect();
     let password = layout.secret(Kind::Mariadb).unwrap();
-    let options = Options::new(vec![address.to_string()], name, USER, password.into());
+    let options = Options::new(nodes, name, USER, password.into());
     let options = Options { writers: 4, readers: 2, scanners: 1, ..options };
     admin(&options, "").query_drop(format!("CREATE DATABASE IF NOT EXISTS {name}")).unwrap();
     options
@@ -77,6 +77,11 @@ async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
     (database.keys(), database)
 }
 
+async fn failures() -> (Arc<dyn Failures>, MariaDb) {
+    let database = connect().await;
+    (database.failures(), database)
+}
+
 async fn key_sessions() -> (Arc<dyn KeySessionStore>, MariaDb) {
     let database = connect().await;
     (database.key_sessions(), database)
@@ -91,6 +96,7 @@ async fn passes() -> (PassesFixture, MariaDb) {
 mod contract {
     lodge_contract::accounts_promises!(super::accounts);
     lodge_contract::first_admin_promises!(super::accounts_without_admin);
+    lodge_contract::failures_promises!(super::failures);
     lodge_contract::keys_promises!(super::keys);
     lodge_contract::key_sessions_promises!(super::key_sessions);
     lodge_contract::passes_promises!(super::passes);
