@@ -59,9 +59,7 @@ pub async fn ten_failures_from_an_address_block_it_for_a_quarter_of_an_hour(
 }
 
 /// Also without an address.
-pub async fn a_hundred_failures_block_a_name_for_all_addresses(
-    fixture: &impl AsRef<dyn Failures>,
-) {
+pub async fn a_hundred_failures_block_a_name_for_all_addresses(fixture: &impl AsRef<dyn Failures>) {
     let (failures, ada) = (fixture.as_ref(), name());
     let mut counted = 0;
     for last in 0..20 {

@@ -9,6 +9,13 @@ pub struct Statement {
     pub mariadb: &'static str,
 }
 
+impl Statement {
+    /// A statement that only `MariaDB` runs.
+    pub const fn mariadb(sql: &'static str) -> Self {
+        Self { sqlite: "", mariadb: sql }
+    }
+}
+
 /// A statement with the same text for every database.
 pub(crate) const fn same(sql: &'static str) -> Statement {
     Statement { sqlite: sql, mariadb: sql }

@@ -3,10 +3,12 @@
 use lodge_domain::{OsRandom, Random as _, secret::InstallationSecret};
 use rusqlite::{Connection, OptionalExtension as _, Result};
 
-use crate::moving::ANY_ACCOUNT;
-
 const ADD: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 const GET: &str = "SELECT value FROM meta WHERE name = ?1";
+
+/// Whether there is an account.
+pub(crate) const ANY_ACCOUNT: &str =
+    "SELECT EXISTS (SELECT 1 FROM accounts WHERE deleted_at IS NULL)";
 
 /// The name of the id of the accounts that own the links in this file, if they are elsewhere.
 const LINK_OWNERS: &str = "link_owners";

@@ -19,6 +19,7 @@ use crate::{
     Options, clicks,
     failure::Failure,
     folder::{self, Folder, OpenError},
+    installation::ANY_ACCOUNT,
     links,
     links::row::{COLUMNS, read},
     migrations, query,
@@ -129,8 +130,6 @@ impl Source for MovingFolder {
 }
 
 const SECRET: &str = "SELECT value FROM meta WHERE name = 'secret'";
-
-pub(crate) const ANY_ACCOUNT: &str = "SELECT EXISTS (SELECT 1 FROM accounts WHERE deleted_at IS NULL)";
 
 const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";
 

@@ -127,7 +127,10 @@ impl Accounts {
             return if age > FRESH { Err(NOT_FRESH) } else { Ok(()) };
         }
         let Some(current) = current else {
-            return Err(Error::invalid("current", "is missing; it must be the account's current password"));
+            return Err(Error::invalid(
+                "current",
+                "is missing; it must be the account's current password",
+            ));
         };
         // Counted apart from sign-ins, so that others who lock the name do not keep its owner from a new password.
         let name = format!("{} in {}", account.username, me.session.id.0);

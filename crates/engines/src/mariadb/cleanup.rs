@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use lodge_sql::{Failure, Statement, Tx, Value, accounts, outcomes};
 
-use super::{commits, failures, statement};
+use super::{commits, failures};
 
 /// Stored outcomes that one call removes.
 const OUTCOMES_A_CALL: i64 = 1_000;
 
-const OUTCOMES: Statement = statement("DELETE FROM outcomes WHERE at <= ? ORDER BY at LIMIT ?");
+const OUTCOMES: Statement =
+    Statement::mariadb("DELETE FROM outcomes WHERE at <= ? ORDER BY at LIMIT ?");
 
 /// Removes a bounded number of expired rows. Returns whether more may be left.
 pub(super) fn remove_expired(tx: &mut dyn Tx, now: Timestamp) -> Result<bool, Failure> {

@@ -3,7 +3,7 @@
 use lodge_sql::{Failure, Statement};
 use uuid::Uuid;
 
-use super::{statement, tx::MysqlTx};
+use super::tx::MysqlTx;
 
 /// Stores the number in its transaction.
 const STORE: &str = "INSERT INTO commits (writer, number, at) VALUES (?, ?, UNIX_TIMESTAMP()) \
@@ -16,8 +16,9 @@ const FENCE: &str = "INSERT INTO commits (writer, number, fences, at) VALUES (?,
 const LAST: &str = "SELECT number FROM commits WHERE writer = ?";
 
 /// Deletes rows of connections that have not written for a day, more than one process adds.
-pub(super) const REMOVE_OLD: Statement =
-    statement("DELETE FROM commits WHERE at < UNIX_TIMESTAMP() - 86400 ORDER BY at LIMIT 1000");
+pub(super) const REMOVE_OLD: Statement = Statement::mariadb(
+    "DELETE FROM commits WHERE at < UNIX_TIMESTAMP() - 86400 ORDER BY at LIMIT 1000",
+);
 
 /// The transactions of one writing connection, numbered across reconnections.
 pub(super) struct Commits {

@@ -13,22 +13,23 @@ use lodge_domain::{
 use lodge_sql::{App, Database as _, Failure, Statement, Tx, Value};
 use tokio::runtime::Handle;
 
-use super::{MariaDb, statement};
+use super::MariaDb;
 
 /// Counts a failure, the first one of a window if the last window is over or all of its failures were reverted. In
 /// MariaDB each assignment sees those before it.
-const COUNT: Statement = statement(
+const COUNT: Statement = Statement::mariadb(
     "INSERT INTO failures (name, origin, since, failures) VALUES (?, ?, ?, 1) ON DUPLICATE KEY UPDATE \
      failures = IF(since > ? AND failures > 0, failures + 1, 1), since = IF(failures = 1, VALUES(since), since)",
 );
-const GET: Statement = statement("SELECT failures, since FROM failures WHERE name = ? AND origin = ?");
-const REVERT: Statement = statement(
+const GET: Statement =
+    Statement::mariadb("SELECT failures, since FROM failures WHERE name = ? AND origin = ?");
+const REVERT: Statement = Statement::mariadb(
     "UPDATE failures SET failures = failures - 1 WHERE name = ? AND origin = ? AND failures > 0",
 );
-const RESET: Statement = statement("DELETE FROM failures WHERE name = ? AND origin = ?");
+const RESET: Statement = Statement::mariadb("DELETE FROM failures WHERE name = ? AND origin = ?");
 /// Deletes counters whose window is over.
 pub(super) const REMOVE_OLD: Statement =
-    statement("DELETE FROM failures WHERE since <= ? ORDER BY since LIMIT 1000");
+    Statement::mariadb("DELETE FROM failures WHERE since <= ? ORDER BY since LIMIT 1000");
 
 /// A counter: of a name, of a name and a site, or of a name and an address.
 struct Counter {

@@ -4,11 +4,9 @@ use lodge_domain::{Error, OsRandom, Random as _, secret::InstallationSecret};
 use lodge_sql::{Failure, FromValue, Statement, Tx, Value};
 use uuid::Uuid;
 
-use super::statement;
-
-const ADD: Statement = statement("INSERT INTO meta (name, value) VALUES (?, ?)");
-const GET: Statement = statement("SELECT value FROM meta WHERE name = ?");
-const REPLACE: Statement = statement("UPDATE meta SET value = ? WHERE name = 'secret'");
+const ADD: Statement = Statement::mariadb("INSERT INTO meta (name, value) VALUES (?, ?)");
+const GET: Statement = Statement::mariadb("SELECT value FROM meta WHERE name = ?");
+const REPLACE: Statement = Statement::mariadb("UPDATE meta SET value = ? WHERE name = 'secret'");
 
 /// The values of one database, each drawn at random on first use.
 pub(super) struct Installation {

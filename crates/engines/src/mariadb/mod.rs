@@ -30,7 +30,7 @@ use lodge_domain::{
 };
 use lodge_sql::{
     App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities,
-    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Statement, Tx, Workers,
+    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Tx, Workers,
 };
 
 pub use options::Options;
@@ -194,9 +194,4 @@ impl Database for MariaDb {
     {
         self.0.writers.run(app, move |connection| connection.write(&work)).await
     }
-}
-
-/// A statement that only MariaDB runs.
-const fn statement(mariadb: &'static str) -> Statement {
-    Statement { sqlite: "", mariadb }
 }

@@ -119,7 +119,8 @@ impl Servers {
         let (mut found, mut failed) = (Vec::new(), None);
         for (host, port) in &self.nodes {
             let connected = mysql::Conn::new(self.settings(host, *port, Use::Read));
-            let asked = connected.and_then(|mut connection| connection.query_first("SELECT VERSION()"));
+            let asked =
+                connected.and_then(|mut connection| connection.query_first("SELECT VERSION()"));
             match asked {
                 Ok(version) => {
                     let version: Option<String> = version;

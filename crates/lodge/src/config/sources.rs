@@ -8,7 +8,9 @@ use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    App, Config, Role, accounts, engines, http, options::ConfigOptions, rides, site,
+    App, Config, Role, accounts, engines, http,
+    options::ConfigOptions,
+    rides, site,
     stores::{AccountsStore, LinkStore},
 };
 

@@ -124,10 +124,9 @@ impl Engines {
         }
         match bytes {
             Some(bytes) => Ok(Backup { bytes, left_out }),
-            None => bail!(
-                "all data is in {}; back it up with its own tools",
-                left_out.join(" and ")
-            ),
+            None => {
+                bail!("all data is in {}; back it up with its own tools", left_out.join(" and "))
+            }
         }
     }
 

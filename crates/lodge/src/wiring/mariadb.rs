@@ -70,7 +70,11 @@ impl Engine for MariaDbEngine {
         self.0.replace_secret().await
     }
 
-    async fn remove_expired(&self, now: Timestamp, _: SignedDuration) -> lodge_domain::Result<bool> {
+    async fn remove_expired(
+        &self,
+        now: Timestamp,
+        _: SignedDuration,
+    ) -> lodge_domain::Result<bool> {
         self.0.remove_expired(now).await
     }
 

@@ -43,7 +43,11 @@ impl Database {
 }
 
 fn sign_up(server: &Server, name: &str) -> u16 {
-    server.post("/api/accounts").json(json!({ "username": name, "password": PASSWORD })).send().status
+    server
+        .post("/api/accounts")
+        .json(json!({ "username": name, "password": PASSWORD }))
+        .send()
+        .status
 }
 
 fn sign_in(server: &Server, name: &str) -> String {

@@ -128,7 +128,9 @@ pub(super) async fn store_message(
     };
     posted.map_err(|error| match error {
         Error::KeyReused => {
-            let detail = "this client_id was used for another message; use a new one for each message".to_owned();
+            let detail =
+                "this client_id was used for another message; use a new one for each message"
+                    .to_owned();
             Problem { detail, field: Some("client_id".into()), ..error.into() }
         }
         Error::TooMany { retry_after } => {

@@ -263,9 +263,10 @@ async fn http1_connection(
     stream.as_mut().set_write_timeout_pinned(Some(limits.write_timeout));
     // Borrowed: a clone for each request would count references in memory that all threads share.
     let site = &site;
-    let service = service_fn(move |request| async move {
-        Ok::<_, Infallible>(site.answer(peer, request).await)
-    });
+    let service =
+        service_fn(
+            move |request| async move { Ok::<_, Infallible>(site.answer(peer, request).await) },
+        );
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)

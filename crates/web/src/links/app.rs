@@ -103,7 +103,9 @@ impl LinksApp {
     ) -> Result<()> {
         match (&edit.password, caller.owner()) {
             (Some(Some(_)), Some(_)) if client == Client::Local => Ok(()),
-            (Some(Some(_)), Some(owner)) => self.take_creations(client, Some(owner), NonZeroU32::MIN),
+            (Some(Some(_)), Some(owner)) => {
+                self.take_creations(client, Some(owner), NonZeroU32::MIN)
+            }
             (Some(Some(_)), None) => limits::take(self.site.credential_limit.as_ref(), client),
             _ => Ok(()),
         }

@@ -150,8 +150,7 @@ mod tests {
     #[test]
     fn a_request_from_another_site_is_not_told_to_sign_in() {
         let refused = Problem::new(StatusCode::FORBIDDEN, cross_site::REFUSED);
-        let html =
-            problem(&refused, &check::EVERYTHING, Subject::Links, &RequestId::random());
+        let html = problem(&refused, &check::EVERYTHING, Subject::Links, &RequestId::random());
         assert!(html.contains("Request refused") && !html.contains("Sign in with"), "{html}");
     }
 }
