@@ -29,7 +29,7 @@ const REVERT: Statement = Statement::mariadb(
 const RESET: Statement = Statement::mariadb("DELETE FROM failures WHERE name = ? AND origin = ?");
 /// Deletes counters whose window is over.
 pub(super) const REMOVE_OLD: Statement =
-    Statement::mariadb("DELETE FROM failures WHERE since <= ? ORDER BY since LIMIT 1000");
+    Statement::mariadb("DELETE FROM failures WHERE since <= ? ORDER BY since LIMIT ?");
 
 /// A counter: of a name, of a name and a site, or of a name and an address.
 struct Counter {

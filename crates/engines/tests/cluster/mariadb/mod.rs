@@ -1,5 +1,6 @@
 //! The contract on MariaDB.
 
+mod cleanup;
 mod lost_commits;
 mod migrations;
 mod own;
