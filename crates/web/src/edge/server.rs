@@ -10,6 +10,7 @@ use std::{
 };
 
 use axum::body::Body;
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use http::{Request, Response};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -275,10 +276,13 @@ async fn http1_connection(
         .writev(false)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
+    // A set polls its future only when that one is woken. The token takes a lock with each poll, and the select would
+    // poll it with each request.
+    let mut stop = FuturesUnordered::from_iter([stop.cancelled()]);
     tokio::select! {
         biased;
         served = connection.as_mut() => return served,
-        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        _ = stop.next() => connection.as_mut().graceful_shutdown(),
     }
     connection.await
 }
