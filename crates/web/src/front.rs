@@ -105,8 +105,9 @@ impl HttpService {
             return None;
         }
         let began = Instant::now();
+        let mut response = links::redirect::redirect_cached(links, request)?;
         let id = RequestId::take(request.headers(), peer.is_trusted());
-        let mut response = links::redirect::redirect_cached(links, request, &id)?;
+        response.headers_mut().insert(request_id::HEADER, id.into());
         headers::add_to_all(&mut response, self.0.strict_transport.as_ref());
         self.0.redirects.redirect(response.status(), began);
         Some(response)
@@ -156,11 +157,8 @@ impl HttpService {
             }
             Err(error) => Problem::from(error).into_response(),
         };
-        let route = response
-            .extensions()
-            .get::<MatchedPath>()
-            .map_or("none", MatchedPath::as_str)
-            .to_owned();
+        let route = response.extensions().get::<MatchedPath>().cloned();
+        let route = route.as_ref().map_or("none", MatchedPath::as_str);
         if response.status() == StatusCode::FORBIDDEN {
             security.refuse(refusal, format!("{method} {route}"));
         }
@@ -171,7 +169,7 @@ impl HttpService {
         visit.complete(&self.0.site, &mut response).await;
         headers::add(&mut response, self.0.strict_transport.as_ref());
         response.headers_mut().insert(request_id::HEADER, id.header_value());
-        instruments::request(&method, &route, response.status(), began);
+        instruments::request(&method, route, response.status(), began);
         if self.0.access_log {
             let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
             let (status, who) = (response.status().as_u16(), security.actor());

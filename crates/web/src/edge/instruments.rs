@@ -1,6 +1,6 @@
 //! Request metrics.
 
-use std::time::Instant;
+use std::{cell::RefCell, collections::HashMap, time::Instant};
 
 use http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
@@ -13,16 +13,54 @@ pub const LATENCY_BUCKETS: [f64; 14] = [
 /// The name of the latency histogram.
 pub const LATENCY: &str = "lodge_http_request_duration_seconds";
 
+/// The metrics of one method and status of a route.
+struct Series {
+    method: &'static str,
+    status: StatusCode,
+    requests: Counter,
+    latency: Histogram,
+}
+
+impl Series {
+    fn register(method: &'static str, route: &str, status: StatusCode) -> Self {
+        let labels = [
+            ("method", method.to_owned()),
+            ("route", route.to_owned()),
+            ("status", status.as_str().to_owned()),
+        ];
+        Self {
+            method,
+            status,
+            requests: metrics::counter!("lodge_http_requests_total", &labels),
+            latency: metrics::histogram!(LATENCY, &labels[..2]),
+        }
+    }
+}
+
+thread_local! {
+    /// The series that this thread has recorded, by route; their number is bounded by that of the routes. To find them by
+    /// their labels each time took 8 % of the instructions of a small request.
+    static SERIES: RefCell<HashMap<Box<str>, Vec<Series>>> = RefCell::default();
+}
+
 /// Records one request that went through the router.
 pub fn request(method: &Method, route: &str, status: StatusCode, began: Instant) {
-    let labels = [
-        ("method", method_label(method).to_owned()),
-        ("route", route.to_owned()),
-        ("status", status.as_str().to_owned()),
-    ];
-    metrics::counter!("lodge_http_requests_total", &labels).increment(1);
-    metrics::histogram!(LATENCY, "method" => method_label(method), "route" => route.to_owned())
-        .record(began.elapsed());
+    let method = method_label(method);
+    SERIES.with_borrow_mut(|routes| {
+        let of_route = match routes.get_mut(route) {
+            Some(of_route) => of_route,
+            None => routes.entry(route.into()).or_default(),
+        };
+        let known = of_route.iter().find(|known| known.method == method && known.status == status);
+        let record = |series: &Series| {
+            series.requests.increment(1);
+            series.latency.record(began.elapsed());
+        };
+        match known {
+            Some(series) => record(series),
+            None => record(of_route.push_mut(Series::register(method, route, status))),
+        }
+    });
 }
 
 /// The metrics of redirects on the fast path, looked up once.

@@ -15,11 +15,7 @@ use serde::Deserialize;
 
 use crate::{
     body::FullBody,
-    edge::{
-        headers::POLICY_FORM_LEADS_AWAY,
-        limits,
-        request_id::{self, RequestId},
-    },
+    edge::{headers::POLICY_FORM_LEADS_AWAY, limits},
     error::HttpResult,
     links::app::{LinksApp, short_of},
     request::{self, PathParam, RequestContext},
@@ -30,19 +26,13 @@ use crate::{
 const NO_STORE: HeaderValue = HeaderValue::from_static("private, no-store");
 
 /// Answers a GET of a plain link that is cached in this process; `None` for all other requests.
-pub(crate) fn redirect_cached<B>(
-    links: &Links,
-    request: &Request<B>,
-    id: &RequestId,
-) -> Option<Response> {
+pub(crate) fn redirect_cached<B>(links: &Links, request: &Request<B>) -> Option<Response> {
     if request.method() != Method::GET {
         return None;
     }
     let short = request.uri().path().strip_prefix('/')?;
     let link = links.follow_at_once(short, &visit(request.headers()))?;
-    let mut response = redirect(&link)?;
-    response.headers_mut().insert(request_id::HEADER, id.header_value());
-    Some(response)
+    redirect(&link)
 }
 
 /// Follow a link.
