@@ -50,12 +50,12 @@ fn again<T: Serialize + DeserializeOwned>(frame: &[u8]) {
 fn messages() -> Vec<Value> {
     let some = Bytes32([7; 32]);
     let greeting = ServerHello {
-        versions: vec![3],
+        versions: vec![4],
         challenge: some,
         in_flight_max: 64,
         refused: Some(String::new()),
     };
-    let answered = ClientHello { version: 3, challenge: some, proof: some };
+    let answered = ClientHello { version: 4, challenge: some, proof: some };
     let calls = calls();
     let mut messages = vec![
         json!(greeting),
@@ -85,7 +85,7 @@ fn calls() -> Vec<Value> {
     let digest = [7_u8; 32];
     let own = |call| json!({ "own": { "session": digest, "call": call } });
     let commands =
-        table("### Moderation commands").into_iter().map(|order| json!({ "keep_order": order }));
+        table("### Moderation commands").into_iter().map(|command| json!({ "moderate": command }));
     let own_calls = table("### Calls about the own account").into_iter().chain(commands);
     table("### Calls").into_iter().chain(own_calls.map(own)).collect()
 }
