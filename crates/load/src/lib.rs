@@ -27,6 +27,7 @@ mod values;
 
 pub use accounts::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
 pub use cli::{LoadCommand, run_to};
+pub use engine::limits::allow_connections;
 pub use report::figures::Spread;
 pub use report::page::RunOutcome;
 pub use values::parse_duration;

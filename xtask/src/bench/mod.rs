@@ -7,6 +7,7 @@ mod compare;
 mod crowd;
 mod experiments;
 mod figures;
+mod floods;
 mod links;
 mod lodge;
 mod nginx;
@@ -37,6 +38,8 @@ pub(crate) enum Bench {
     Rides(rides::RidesOptions),
     /// Compare two binaries.
     Compare(compare::CompareOptions),
+    /// Measure what floods from three addresses cost the clients of a fourth.
+    Floods(floods::FloodsOptions),
     /// Measure the message board: many open streams, the highest rate of posts, and a large channel.
     Board(board::BoardOptions),
 }
@@ -50,6 +53,7 @@ pub(crate) fn run(bench: Bench) -> Result<()> {
         Bench::Experiments(options) => experiments::run(&options),
         Bench::Rides(options) => rides::run(options),
         Bench::Compare(options) => compare::run(&options),
+        Bench::Floods(options) => floods::run(options),
         Bench::Board(options) => board::run(options),
     }
 }

@@ -9,8 +9,8 @@ use rustix::time::{ClockId, clock_gettime};
 /// Files that the process opens besides connections.
 const FILES_BESIDES: u64 = 64;
 
-/// Raises the soft limit on open files for `count` connections, up to the hard limit.
-pub(crate) fn allow_connections(count: u32) -> Result<()> {
+/// Raises the soft limit on open files for `count` connections, up to the hard limit. Fails if that is too low.
+pub fn allow_connections(count: u32) -> Result<()> {
     let wanted = u64::from(count) + FILES_BESIDES;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= wanted) {

@@ -1,0 +1,207 @@
+//! The connections of a flood, on one thread that may use half of a core.
+
+use std::{
+    collections::BTreeMap,
+    io::{ErrorKind, Read as _, Write as _},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::time::{ClockId, clock_gettime};
+use socket2::{Domain, Socket, Type};
+
+use super::flood::{ADDRESSES, Flood, Manner};
+
+/// The share of a core that the flood may use.
+const SHARE: f64 = 0.5;
+
+/// The pause between two rounds over all connections.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How long a connection may take to open.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// A running flood.
+pub(super) struct Flooder {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Counts>,
+    flood: Flood,
+}
+
+/// What a flood has done.
+#[derive(Default)]
+pub(super) struct Counts {
+    opened: u64,
+    failed: u64,
+    /// The complete answers by status; a connection that sends nothing gets an answer if it is refused.
+    answers: BTreeMap<u16, u64>,
+}
+
+impl Counts {
+    /// Fails unless the flood had an effect: connections were opened, and requests served if it sends complete ones.
+    fn check(&self, repeats: bool) -> Result<()> {
+        ensure!(self.opened > 0, "no connection was opened");
+        ensure!(!repeats || self.answers.contains_key(&200), "no request was served");
+        Ok(())
+    }
+}
+
+impl Flooder {
+    /// Starts a flood; each address has a session of its own.
+    pub(super) fn start(flood: Flood, server: SocketAddr, tokens: &[&str]) -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let manners: Vec<(Ipv4Addr, Manner)> = (0..ADDRESSES)
+            .zip(tokens)
+            .map(|(number, token)| (Ipv4Addr::new(127, 0, 0, 2 + number), flood.manner(token)))
+            .collect();
+        let each = flood.connections() / u32::from(ADDRESSES);
+        let run = {
+            let stop = Arc::clone(&stop);
+            move || flood_until(&stop, server, &manners, each)
+        };
+        let thread = thread::Builder::new().name("flood".into()).spawn(run)?;
+        Ok(Self { stop, thread, flood })
+    }
+
+    /// Stops it. Returns what it did; fails if it had no effect.
+    pub(super) fn stop(self) -> Result<String> {
+        self.stop.store(true, Ordering::Relaxed);
+        let counts = self.thread.join().ok().context("the flood has panicked")?;
+        counts.check(self.flood.repeats()).with_context(|| self.flood.name())?;
+        let Counts { opened, failed, answers } = counts;
+        let name = self.flood.name();
+        Ok(format!(
+            "{name}: {opened} connections opened, {failed} not; answers by status: {answers:?}"
+        ))
+    }
+}
+
+/// Keeps so many connections of each address until `stop`.
+fn flood_until(
+    stop: &AtomicBool,
+    server: SocketAddr,
+    manners: &[(Ipv4Addr, Manner)],
+    each: u32,
+) -> Counts {
+    let mut counts = Counts::default();
+    let mut members: Vec<Member<'_>> = manners
+        .iter()
+        .flat_map(|(from, manner)| (0..each).map(|_| Member { from: *from, manner, open: None }))
+        .collect();
+    let (began, used_before) = (Instant::now(), cpu_time());
+    while !stop.load(Ordering::Relaxed) {
+        for member in &mut members {
+            member.go_on(server, &mut counts);
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        let used = cpu_time().saturating_sub(used_before);
+        thread::sleep(used.div_f64(SHARE).saturating_sub(began.elapsed()).max(PAUSE));
+    }
+    counts
+}
+
+/// A connection that is replaced when the server closes it.
+struct Member<'a> {
+    from: Ipv4Addr,
+    manner: &'a Manner,
+    open: Option<Open>,
+}
+
+/// An open connection.
+struct Open {
+    stream: TcpStream,
+    /// The bytes of the request that are sent.
+    sent: usize,
+    /// The received part of an answer.
+    received: Vec<u8>,
+}
+
+impl Member<'_> {
+    fn go_on(&mut self, server: SocketAddr, counts: &mut Counts) {
+        if let Some(open) = self.open.take() {
+            self.open = self.exchange(open, counts);
+        } else if let Ok(stream) = connect(self.from, server) {
+            counts.opened += 1;
+            self.open = Some(Open { stream, sent: 0, received: Vec::new() });
+        } else {
+            counts.failed += 1;
+        }
+    }
+
+    /// Reads and sends as much as goes without waiting; returns the connection unless it is closed.
+    fn exchange(&self, mut open: Open, counts: &mut Counts) -> Option<Open> {
+        let mut piece = [0; 16 * 1024];
+        match open.stream.read(&mut piece) {
+            Ok(0) => return None,
+            Ok(length) => open.received.extend_from_slice(&piece[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => return None,
+        }
+        if let Some(status) = answered(&open.received) {
+            *counts.answers.entry(status).or_default() += 1;
+            open.received.clear();
+            if self.manner.repeats {
+                open.sent = 0;
+            }
+        }
+        let request = &self.manner.request;
+        if open.sent < request.len() {
+            match open.stream.write(&request[open.sent..]) {
+                Ok(more) => open.sent += more,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return None,
+            }
+        }
+        Some(open)
+    }
+}
+
+/// Returns the status of an answer with a `Content-Length`, if it is complete.
+fn answered(received: &[u8]) -> Option<u16> {
+    let text = String::from_utf8_lossy(received);
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    })?;
+    (body.len() >= length).then_some(status)
+}
+
+fn connect(from: Ipv4Addr, server: SocketAddr) -> std::io::Result<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::new(IpAddr::V4(from), 0).into())?;
+    socket.connect_timeout(&server.into(), CONNECT_TIMEOUT)?;
+    let stream = TcpStream::from(socket);
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+/// The CPU time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let whole = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(whole, u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_complete_with_its_body() {
+        let answer = b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 2\r\n\r\nno";
+        for length in 0..answer.len() {
+            assert_eq!(answered(&answer[..length]), None, "{length}");
+        }
+        assert_eq!(answered(answer), Some(429));
+    }
+}
