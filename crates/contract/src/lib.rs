@@ -157,6 +157,7 @@ macro_rules! accounts_promises {
             sessions::the_sessions_of_an_account_are_listed,
             sessions::accounts_with_sessions_are_listed,
             sessions::one_session_is_ended,
+            sessions::a_session_goes_on_with_another_token,
             sessions::a_session_that_has_ended_changes_nothing,
             sessions::the_expiry_of_a_session_is_only_put_off,
             sessions::a_change_can_end_all_sessions,

@@ -40,6 +40,7 @@ fn new(account: &Account) -> NewSession {
         created_at: at(0),
         expires_at: at(3600),
         agent: "a test".to_owned(),
+        authenticated_at: Some(at(-60)),
     };
     let digest = SessionDigest::of(&id.0.to_string());
     NewSession { session, digest, epoch: account.epoch, kind: AccountEventKind::SignedIn }
@@ -100,6 +101,29 @@ pub async fn the_expiry_of_a_session_is_only_put_off(fixture: &AccountsFixture) 
     assert!(fixture.sessions.end(account.id, one.session.id, at(1)).await.unwrap());
     fixture.sessions.extend(one.digest, at(9000)).await.unwrap();
     assert!(!opens(fixture, &one, at(2)).await);
+}
+
+/// The former token is invalid at once, and processes that cached the session learn of it.
+pub async fn a_session_goes_on_with_another_token(fixture: &AccountsFixture) {
+    let account = fixture.sign_up().await;
+    let [one, other] = [begun(fixture, &account).await, begun(fixture, &account).await];
+    let place = fixture.sessions.changed_since(None).await.unwrap().place;
+    let digest = SessionDigest::of("the new token of this test");
+    let replace = async |account: &Account, from, to| {
+        fixture.sessions.replace_token(account.id, from, to, at(1)).await.unwrap()
+    };
+    assert!(replace(&account, one.digest, digest).await);
+    assert!(!opens(fixture, &one, at(2)).await);
+    assert!(opens(fixture, &other, at(2)).await, "another session");
+    let found = fixture.sessions.find(digest, at(2)).await.unwrap();
+    assert_eq!(found.map(|me| me.session), Some(one.session.clone()));
+    assert!(told_since(fixture, place).await.0.contains(&account.id));
+
+    let (of_another, unused) = (fixture.sign_up().await, SessionDigest::of("no token"));
+    assert!(!replace(&account, one.digest, unused).await, "the former token");
+    assert!(!replace(&of_another, digest, unused).await);
+    assert!(fixture.sessions.end(account.id, one.session.id, at(3)).await.unwrap());
+    assert!(!replace(&account, digest, unused).await);
 }
 
 /// A change by a session that was ended meanwhile is refused.

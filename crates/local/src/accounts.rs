@@ -264,6 +264,13 @@ impl Backend for CachedAccounts {
                 }
                 Ok(reply)
             }
+            Call::RenewToken(session) => {
+                let account = self.sessions.get(&session).map(|cached| cached.me.account.id);
+                let outcome = self.backend.call(Call::RenewToken(session)).await;
+                self.sessions.invalidate(&session);
+                self.forget(account.as_slice());
+                outcome
+            }
             Call::Own { session, call } => {
                 let changes = !matches!(
                     call,

@@ -3,7 +3,7 @@
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use lodge_domain::{
     Error, Result,
-    accounts::{AuthorizationSecrets, CodeExchange, Identity, ProviderUser},
+    accounts::{Authenticated, AuthorizationSecrets, CodeExchange, Identity, ProviderUser},
 };
 use oauth2::{
     AccessToken, AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken,
@@ -117,7 +117,8 @@ impl OAuthProvider {
             Error::internal(format!("the userinfo of {} has no field {field}", self.issuer))
         })?;
         let identity = Identity::new(self.issuer.clone(), subject)?;
-        Ok(ProviderUser { identity, called: text(known, &self.fields.name) })
+        let called = text(known, &self.fields.name);
+        Ok(ProviderUser { identity, called, authenticated: Authenticated::Unknowable })
     }
 
     /// Fetches the data of a token's owner.

@@ -1,8 +1,11 @@
 //! Providers with `OpenID` Connect, whose answers are signed.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
-    accounts::{AuthorizationSecrets, CodeExchange, Identity, ProviderUser},
+    accounts::{Authenticated, AuthorizationSecrets, CodeExchange, Identity, ProviderUser},
 };
 use openidconnect::{
     AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
@@ -50,6 +53,8 @@ pub(crate) struct OpenIdProvider {
     client_id: ClientId,
     client_secret: Option<ClientSecret>,
     scopes: Vec<Scope>,
+    /// Whether an id token for a reauthentication must have `auth_time`.
+    sends_auth_time: bool,
     discovery: Discovery,
     web: HttpClient,
 }
@@ -60,29 +65,34 @@ impl OpenIdProvider {
         issuer: IssuerUrl,
         client: (ClientId, Option<ClientSecret>),
         scopes: Vec<Scope>,
+        sends_auth_time: bool,
         web: HttpClient,
     ) -> Self {
         let (client_id, client_secret) = client;
         let discovery = Discovery::new(issuer.clone(), web.clone());
-        Self { issuer, client_id, client_secret, scopes, discovery, web }
+        Self { issuer, client_id, client_secret, scopes, sends_auth_time, discovery, web }
     }
 
-    /// Returns the URL that starts a sign-in.
+    /// Returns the URL that starts a sign-in; to `reauthenticate`, the provider must not rely on an earlier one.
     pub(crate) async fn authorization_url(
         &self,
         redirect_uri: RedirectUrl,
         flow: &AuthorizationSecrets,
+        reauthenticate: bool,
     ) -> Result<String> {
         let metadata = self.discovery.get().await?;
         let client = self.client(&metadata, redirect_uri);
         let (state, nonce) = (CsrfToken::new(flow.state.clone()), Nonce::new(flow.nonce.clone()));
         let verifier = PkceCodeVerifier::new(flow.verifier.clone());
         let code = CoreAuthenticationFlow::AuthorizationCode;
-        let (url, ..) = client
+        let mut request = client
             .authorize_url(code, move || state, move || nonce)
             .add_scopes(self.scopes.iter().cloned())
-            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
-            .url();
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier));
+        if reauthenticate {
+            request = request.set_max_age(Duration::ZERO);
+        }
+        let (url, ..) = request.url();
         Ok(url.into())
     }
 
@@ -114,7 +124,13 @@ impl OpenIdProvider {
             SIGN_IN_NOT_CONFIRMED
         })?;
         let identity = Identity::new(self.issuer.to_string(), claims.subject().to_string())?;
-        Ok(ProviderUser { identity, called: called(&claims) })
+        let authenticated = match claims.auth_time() {
+            Some(at) => Timestamp::from_second(at.timestamp()).map(Authenticated::At),
+            None if self.sends_auth_time => Ok(Authenticated::Unsaid),
+            None => Ok(Authenticated::Unknowable),
+        };
+        let authenticated = authenticated.map_err(|_| SIGN_IN_NOT_CONFIRMED)?;
+        Ok(ProviderUser { identity, called: called(&claims), authenticated })
     }
 
     /// Exchanges a code for an id token.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use lodge_domain::{
     Error, Result,
     accounts::{
-        AuthorizationSecrets, CodeExchange, NO_PROVIDER, Provider, ProviderName, ProviderUser,
+        AuthorizationRequest, CodeExchange, NO_PROVIDER, Provider, ProviderName, ProviderUser,
         Providers,
     },
 };
@@ -40,6 +40,8 @@ pub struct ProviderOptions {
     pub client_secret: Option<String>,
     /// The scopes to request.
     pub scopes: Vec<String>,
+    /// Whether the provider says in `auth_time` when it authenticated a user, if it is asked to do so again.
+    pub sends_auth_time: bool,
     /// The endpoints of a plain OAuth 2 provider; `None` for `OpenID` Connect discovery.
     pub endpoints: Option<OAuthEndpoints>,
 }
@@ -120,7 +122,8 @@ fn outcome<T>(answer: &Result<T>) -> &'static str {
 }
 
 fn asked(options: ProviderOptions, web: &HttpClient) -> Result<ProviderClient> {
-    let ProviderOptions { provider, client_id, client_secret, scopes, endpoints } = options;
+    let ProviderOptions { provider, client_id, client_secret, scopes, sends_auth_time, endpoints } =
+        options;
     let issuer = provider.issuer;
     let web = web.of(&Url::parse(&issuer).map_err(Error::internal)?);
     let client = (ClientId::new(client_id), client_secret.map(ClientSecret::new));
@@ -130,7 +133,13 @@ fn asked(options: ProviderOptions, web: &HttpClient) -> Result<ProviderClient> {
             // The crate `openidconnect` adds it.
             let scopes = scopes.into_iter().filter(|scope| scope != "openid");
             let scopes = scopes.map(Scope::new).collect();
-            ProviderProtocol::OpenId(Box::new(OpenIdProvider::new(issuer, client, scopes, web)))
+            ProviderProtocol::OpenId(Box::new(OpenIdProvider::new(
+                issuer,
+                client,
+                scopes,
+                sends_auth_time,
+                web,
+            )))
         }
         Some(endpoints) => {
             let scopes = scopes.into_iter().map(Scope::new).collect();
@@ -148,16 +157,14 @@ impl Providers for HttpProviders {
         &self.shown
     }
 
-    async fn authorization_url(
-        &self,
-        provider: &ProviderName,
-        redirect_uri: &str,
-        flow: &AuthorizationSecrets,
-    ) -> Result<String> {
+    async fn authorization_url(&self, request: AuthorizationRequest<'_>) -> Result<String> {
+        let AuthorizationRequest { provider, redirect_uri, flow, reauthenticate } = request;
         let (asked, to) = (self.find(provider)?, redirect_url(redirect_uri)?);
         let answer = async {
             match &asked.way {
-                ProviderProtocol::OpenId(provider) => provider.authorization_url(to, flow).await,
+                ProviderProtocol::OpenId(provider) => {
+                    provider.authorization_url(to, flow, reauthenticate).await
+                }
                 ProviderProtocol::Plain(provider) => Ok(provider.authorization_url(to, flow)),
             }
         };
@@ -184,7 +191,7 @@ fn redirect_url(text: &str) -> Result<RedirectUrl> {
 mod tests {
     use std::sync::Arc;
 
-    use lodge_domain::OsRandom;
+    use lodge_domain::{OsRandom, accounts::AuthorizationSecrets};
     use rustls::RootCertStore;
     use tokio::net::TcpListener;
 
@@ -197,6 +204,7 @@ mod tests {
             client_id: "x".to_owned(),
             client_secret: None,
             scopes: Vec::new(),
+            sends_auth_time: true,
             endpoints: None,
         }
     }
@@ -220,7 +228,14 @@ mod tests {
             let (providers, name) = (Arc::clone(&providers), ProviderName::parse(name).unwrap());
             async move {
                 let flow = AuthorizationSecrets::new(&OsRandom);
-                providers.authorization_url(&name, "http://localhost/", &flow).await
+                let redirect_uri = "http://localhost/";
+                let request = AuthorizationRequest {
+                    provider: &name,
+                    redirect_uri,
+                    flow: &flow,
+                    reauthenticate: false,
+                };
+                providers.authorization_url(request).await
             }
         };
         let mut waiting = Vec::new();

@@ -27,6 +27,9 @@ pub(super) struct AuthorizationState {
     pub(super) linking: Option<SessionId>,
     /// The path to continue at; may be empty.
     pub(super) next: String,
+    /// For a reauthentication, when it began: the provider must have authenticated the user since then.
+    #[serde(default)]
+    pub(super) authenticated_since: Option<Timestamp>,
 }
 
 impl AuthorizationState {
@@ -84,6 +87,7 @@ mod tests {
             flow: AuthorizationSecrets::new(&OsRandom),
             linking,
             next: "/links?page=2".to_owned(),
+            authenticated_since: None,
         }
     }
 

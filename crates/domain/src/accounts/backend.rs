@@ -84,6 +84,11 @@ calls! {
         /// Returns the session of a token and its account.
         pub fn who = Who(session: SessionDigest) -> SignedIn { accounts.who(session).await? }
 
+        /// Replaces the token of a session, which goes on.
+        pub fn renew_token = RenewToken(session: SessionDigest) -> FreshSession {
+            accounts.renew_token(session).await?
+        }
+
         /// Returns the account with this username.
         pub fn user = User(username: Username) -> Account { accounts.user(&username).await? }
 
@@ -127,8 +132,11 @@ calls! {
             /// The path to continue at; may be empty.
             #[serde(default)]
             next: String,
+            /// Whether the provider must authenticate the user now, instead of relying on an earlier sign-in.
+            #[serde(default)]
+            reauthenticate: bool,
         } -> LoginRedirect {
-            accounts.begin_login(provider, redirect_uri, next).await?
+            accounts.begin_login(provider, redirect_uri, next, reauthenticate).await?
         }
 
         /// Completes a sign-in with a provider.
@@ -282,6 +290,32 @@ calls! {
 }
 
 impl Call {
+    /// When the call may be made again after its answer was lost.
+    pub fn repetition(&self) -> Repetition {
+        match self {
+            Self::Who(_)
+            | Self::User(_)
+            | Self::NeedsAdmin
+            | Self::ChangedSince(_)
+            | Self::Providers
+            | Self::BeginLogin { .. }
+            | Self::Pictured(_)
+            | Self::StoreSecurityEvents(_)
+            | Self::Existing(_)
+            | Self::SignUp { idempotency_key: Some(_), .. } => Repetition::Always,
+            // A second session is as good as the first, whose token is lost.
+            Self::SignIn(_) => Repetition::IfDead,
+            Self::Own { call, .. } => call.repetition(),
+            // What they use up works once: a name, a token, a code, a ticket, or that there is no admin.
+            Self::SignUp { idempotency_key: None, .. }
+            | Self::RenewToken(_)
+            | Self::ResetPassword { .. }
+            | Self::SetUp { .. }
+            | Self::CompleteLogin { .. }
+            | Self::SignUpWithProvider(_) => Repetition::Never,
+        }
+    }
+
     /// Returns the client's address, if the call carries it.
     fn from(&self) -> Option<IpAddr> {
         match self {
@@ -310,5 +344,44 @@ impl Call {
                 | OwnAccountCall::Delete { .. }
                 | OwnAccountCall::Moderate(ModerationCommand::TakePicture(_))
         )
+    }
+}
+
+/// When a call may be made again after its answer was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repetition {
+    /// In any case: it changes nothing, or has an effect once however often it is made.
+    Always,
+    /// If the process that had it is dead. One that hangs may run it later, after other changes.
+    IfDead,
+    /// Not at all: its first run may have had an effect that the second one would be refused for.
+    Never,
+}
+
+impl OwnAccountCall {
+    /// See [`Call::repetition`].
+    fn repetition(&self) -> Repetition {
+        match self {
+            Self::Sessions
+            | Self::Export
+            | Self::Identities
+            | Self::Moderate(ModerationCommand::List(_) | ModerationCommand::SecurityEvents(_)) => {
+                Repetition::Always
+            }
+            Self::Edit(_) | Self::BeginLink { .. } => Repetition::IfDead,
+            Self::Moderate(command) if !matches!(command, ModerationCommand::TakePicture(_)) => {
+                Repetition::IfDead
+            }
+            // The former picture is known to the first run only.
+            Self::Moderate(_)
+            | Self::ChangePassword { .. }
+            | Self::SignOut
+            | Self::EndSession { .. }
+            | Self::SignOutEverywhere { .. }
+            | Self::Delete { .. }
+            | Self::BecomeAdmin(_)
+            | Self::UnlinkIssuer { .. }
+            | Self::SetPicture(_) => Repetition::Never,
+        }
     }
 }

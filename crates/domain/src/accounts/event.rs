@@ -44,6 +44,8 @@ pub enum AccountEventKind {
     Unlinked,
     /// The picture was set or removed.
     PictureChanged,
+    /// The token of a session was replaced after a reauthentication.
+    TokenRenewed,
 }
 
 names!(AccountEventKind {
@@ -64,6 +66,7 @@ names!(AccountEventKind {
     Linked = "linked",
     Unlinked = "unlinked",
     PictureChanged = "picture_changed",
+    TokenRenewed = "token_renewed",
 });
 
 /// The party that changed an account.

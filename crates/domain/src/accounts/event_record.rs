@@ -34,6 +34,7 @@ impl AccountEvent {
             AccountEventKind::Edited
             | AccountEventKind::SignedOut
             | AccountEventKind::PasswordRenewed
+            | AccountEventKind::TokenRenewed
             | AccountEventKind::PictureChanged => return None,
         })
     }

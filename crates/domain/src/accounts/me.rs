@@ -2,13 +2,14 @@
 
 use std::net::IpAddr;
 
-use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountChange, AccountEvent, AccountEventKind, AccountId, Accounts, Actor, Email,
     EndSessions, FreshSession, LinkedIdentity, NewPassword, Nickname, PictureId, Session,
-    SessionId, SignedIn, provider_login::CHANGED, service::NO_ACCOUNT,
+    SessionDigest, SessionId, SignedIn,
+    provider_login::CHANGED,
+    service::{ENDED, NO_ACCOUNT},
 };
 use crate::{
     Error, Result,
@@ -19,9 +20,6 @@ use crate::{
     pictures::PICTURES_PER_CALL_MAX,
     security::{self, SecurityActor, SecurityEventKind},
 };
-
-/// The maximum age of a session that counts as reauthentication for an account without a password.
-const FRESH: SignedDuration = SignedDuration::from_mins(10);
 
 /// The maximum sessions in a list.
 const SESSIONS_LISTED: usize = 100;
@@ -108,12 +106,13 @@ impl Accounts {
         };
         let changed = self.change_own(me, change, AccountEventKind::PasswordChanged).await?;
         let account = changed.ok_or(CHANGED)?;
-        let begun = self.begin(account, AccountEventKind::SignedIn, &me.session.agent).await?;
+        let (kind, now) = (AccountEventKind::SignedIn, self.ports.clock.now());
+        let begun = self.begin(account, kind, &me.session.agent, Some(now)).await?;
         begun.ok_or(CHANGED)
     }
 
-    /// Reauthenticates the caller: requires the current password, or for an account without one a session that has
-    /// just begun. A session alone is not enough: a stolen one would give permanent access, or could destroy the
+    /// Reauthenticates the caller: requires the current password, or for an account without one that its owner has just
+    /// authenticated at a provider. A session alone is not enough: a stolen one would give permanent access, or could destroy the
     /// account's data.
     pub(super) async fn reauthenticate(
         &self,
@@ -123,8 +122,8 @@ impl Accounts {
     ) -> Result<()> {
         let (account, credential) = self.ports.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
         if credential.password.is_none() {
-            let age = self.ports.clock.now().duration_since(me.session.created_at);
-            return if age > FRESH { Err(NOT_FRESH) } else { Ok(()) };
+            let is_recent = me.session.is_recent(self.ports.clock.now());
+            return if is_recent { Ok(()) } else { Err(NOT_RECENT) };
         }
         let Some(current) = current else {
             return Err(Error::invalid(
@@ -152,6 +151,18 @@ impl Accounts {
     /// Returns the caller's sessions, newest first.
     pub async fn sessions(&self, me: &SignedIn) -> Result<Vec<Session>> {
         self.ports.sessions.list(me.account.id, self.ports.clock.now(), SESSIONS_LISTED).await
+    }
+
+    /// Replaces the token of a session, which goes on.
+    pub async fn renew_token(&self, session: SessionDigest) -> Result<FreshSession> {
+        let me = self.who(session).await?;
+        let token = self.new_token();
+        let (digest, now) = (SessionDigest::of(&token), self.ports.clock.now());
+        let account = me.account.id;
+        if !self.ports.sessions.replace_token(account, session, digest, now).await? {
+            return Err(ENDED);
+        }
+        Ok(self.fresh(token, me))
     }
 
     /// Ends the current session.
@@ -296,5 +307,5 @@ impl Accounts {
     }
 }
 
-const NOT_FRESH: Error = Error::forbidden("sign in again with your provider first");
+const NOT_RECENT: Error = Error::forbidden("sign in again with your provider first");
 const NOT_IT: Error = Error::forbidden("this is not your current password");

@@ -121,6 +121,7 @@ fn scene(sets: usize, removals: usize) -> Scene {
         created_at: Timestamp::UNIX_EPOCH,
         expires_at: Timestamp::MAX,
         agent: String::new(),
+        authenticated_at: None,
     };
     let me = SignedIn { account: account.clone(), session };
     let one = Arc::new(One {

@@ -1,6 +1,7 @@
 //! Identity providers (`OpenID` Connect).
 
 use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Identity;
@@ -73,6 +74,19 @@ pub struct LoginRedirect {
     pub kept: String,
 }
 
+/// A request that sends a browser to a provider.
+#[derive(Debug, Clone, Copy)]
+pub struct AuthorizationRequest<'a> {
+    /// The provider.
+    pub provider: &'a ProviderName,
+    /// Where the provider sends the browser back.
+    pub redirect_uri: &'a str,
+    /// The secrets that tie the response to this request.
+    pub flow: &'a AuthorizationSecrets,
+    /// Whether the provider must authenticate the user now, instead of relying on an earlier sign-in.
+    pub reauthenticate: bool,
+}
+
 /// The callback from a provider.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 pub struct LoginCallback {
@@ -110,6 +124,39 @@ pub struct CodeExchange {
     pub flow: AuthorizationSecrets,
 }
 
+/// When a provider authenticated a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authenticated {
+    /// At this time, as the provider says.
+    At(Timestamp),
+    /// The provider did not say when. The request may have been altered on its way through the browser.
+    Unsaid,
+    /// This provider never says when.
+    Unknowable,
+}
+
+/// How far a provider's clock may be behind.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
+
+impl Authenticated {
+    /// Returns the time, as far as it is known; for a reauthentication that began at `since`, [`Error::Forbidden`] if the
+    /// provider relied on an earlier sign-in. A provider that never says when is believed to have asked for a new one.
+    pub(super) fn at(self, since: Option<Timestamp>, now: Timestamp) -> Result<Option<Timestamp>> {
+        match (self, since) {
+            (Self::At(at), Some(since)) if since.duration_since(at) > CLOCK_SKEW => Err(RELIED),
+            // The provider's clock may be ahead.
+            (Self::At(at), _) => Ok(Some(at.min(now))),
+            (Self::Unsaid, Some(_)) => Err(RELIED),
+            (Self::Unknowable, Some(_)) => Ok(Some(now)),
+            (Self::Unsaid | Self::Unknowable, None) => Ok(None),
+        }
+    }
+}
+
+const RELIED: Error = Error::forbidden(
+    "the provider did not ask you to sign in again; sign out there, and then sign in here again",
+);
+
 /// A user as identified by a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderUser {
@@ -117,6 +164,8 @@ pub struct ProviderUser {
     pub identity: Identity,
     /// The user's name at the provider, if sent; it proves nothing.
     pub called: Option<String>,
+    /// When the provider authenticated the user.
+    pub authenticated: Authenticated,
 }
 
 /// A client of the configured providers. Each request has a deadline of some seconds, and the number of concurrent
@@ -127,12 +176,7 @@ pub trait Providers: Send + Sync {
     fn list(&self) -> &[Provider];
 
     /// Returns the URL of the authorization request; [`Error::NotFound`] for an unknown provider.
-    async fn authorization_url(
-        &self,
-        provider: &ProviderName,
-        redirect_uri: &str,
-        flow: &AuthorizationSecrets,
-    ) -> Result<String>;
+    async fn authorization_url(&self, request: AuthorizationRequest<'_>) -> Result<String>;
 
     /// Exchanges the code for the identity; [`Error::Forbidden`] if the response proves none.
     async fn identify(&self, exchange: &CodeExchange) -> Result<ProviderUser>;
@@ -148,12 +192,7 @@ impl Providers for NoProviders {
         &[]
     }
 
-    async fn authorization_url(
-        &self,
-        _: &ProviderName,
-        _: &str,
-        _: &AuthorizationSecrets,
-    ) -> Result<String> {
+    async fn authorization_url(&self, _: AuthorizationRequest<'_>) -> Result<String> {
         Err(NO_PROVIDER)
     }
 
@@ -177,6 +216,24 @@ mod tests {
         }
         for text in ["", "A", "a/b", "a.b", "ä", "a b", &"a".repeat(33)] {
             assert!(ProviderName::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reauthentication_is_newer_than_its_request() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let (since, now) = (at(1_000), at(1_500));
+        for (authenticated, ordinary, reauthentication) in [
+            (Authenticated::At(at(1_200)), Some(at(1_200)), Some(Some(at(1_200)))),
+            (Authenticated::At(at(1_600)), Some(now), Some(Some(now))),
+            (Authenticated::At(at(940)), Some(at(940)), Some(Some(at(940)))),
+            (Authenticated::At(at(939)), Some(at(939)), None),
+            (Authenticated::Unsaid, None, None),
+            (Authenticated::Unknowable, None, Some(Some(now))),
+        ] {
+            assert_eq!(authenticated.at(None, now).unwrap(), ordinary, "{authenticated:?}");
+            let since = authenticated.at(Some(since), now).ok();
+            assert_eq!(since, reauthentication, "{authenticated:?}");
         }
     }
 

@@ -6,10 +6,11 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccountEventKind, Accounts, AuthorizationSecrets, CodeExchange, FreshSession, Identity, Linked,
-    LinkedIdentity, LoginCallback, LoginRedirect, NewAccount, NewTicket, Provider, ProviderName,
-    ProviderUser, Redeemed, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink, Unlinked,
-    Username, authorization_state::AuthorizationState, sign_in::BANNED, sign_up::TAKEN,
+    AccountEventKind, Accounts, AuthorizationRequest, AuthorizationSecrets, CodeExchange,
+    FreshSession, Identity, Linked, LinkedIdentity, LoginCallback, LoginRedirect, NewAccount,
+    NewTicket, Provider, ProviderName, ProviderUser, Redeemed, SessionDigest, SessionId, SignedIn,
+    TicketDigest, Unlink, Unlinked, Username, authorization_state::AuthorizationState,
+    sign_in::BANNED, sign_up::TAKEN,
 };
 use crate::{
     Error, Result,
@@ -67,18 +68,23 @@ impl Accounts {
         self.ports.providers.list().to_vec()
     }
 
-    /// Begins a sign-in with `provider`, which redirects back to `redirect_uri`; the user then continues at `next`.
+    /// Begins a sign-in with `provider`, which redirects back to `redirect_uri`; the user then continues at `next`. To
+    /// `reauthenticate`, the provider must not rely on an earlier sign-in.
     pub async fn begin_login(
         &self,
         provider: ProviderName,
         redirect_uri: String,
         next: String,
+        reauthenticate: bool,
     ) -> Result<LoginRedirect> {
-        self.begin_authorization(provider, redirect_uri, None, next).await
+        let state = self.authorization(provider, redirect_uri);
+        let authenticated_since = reauthenticate.then(|| self.ports.clock.now());
+        let login = AuthorizationState { next, authenticated_since, ..state };
+        self.begin_authorization(login).await
     }
 
     /// Begins linking an identity of `provider` to the signed-in account, after reauthentication: the current
-    /// password, or for an account without one a session that has just begun.
+    /// password, or for an account without one a recent sign-in at a provider.
     pub async fn begin_link(
         &self,
         me: &SignedIn,
@@ -88,19 +94,32 @@ impl Accounts {
         from: Option<IpAddr>,
     ) -> Result<LoginRedirect> {
         self.reauthenticate(me, current, from).await?;
-        self.begin_authorization(provider, redirect_uri, Some(me.session.id), String::new()).await
+        let state = self.authorization(provider, redirect_uri);
+        let linking = Some(me.session.id);
+        self.begin_authorization(AuthorizationState { linking, ..state }).await
+    }
+
+    /// Returns the state of a new sign-in.
+    fn authorization(&self, provider: ProviderName, redirect_uri: String) -> AuthorizationState {
+        AuthorizationState {
+            provider,
+            redirect_uri,
+            flow: AuthorizationSecrets::new(&*self.ports.random),
+            linking: None,
+            next: String::new(),
+            authenticated_since: None,
+        }
     }
 
     async fn begin_authorization(
         &self,
-        provider: ProviderName,
-        redirect_uri: String,
-        linking: Option<SessionId>,
-        next: String,
+        authorization: AuthorizationState,
     ) -> Result<LoginRedirect> {
-        let flow = AuthorizationSecrets::new(&*self.ports.random);
-        let url = self.ports.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
-        let authorization = AuthorizationState { provider, redirect_uri, flow, linking, next };
+        let AuthorizationState { provider, redirect_uri, flow, authenticated_since, .. } =
+            &authorization;
+        let reauthenticate = authenticated_since.is_some();
+        let request = AuthorizationRequest { provider, redirect_uri, flow, reauthenticate };
+        let url = self.ports.providers.authorization_url(request).await?;
         let kept = authorization.seal(&self.ports.secret, self.ports.clock.now())?;
         Ok(LoginRedirect { url, kept })
     }
@@ -118,8 +137,8 @@ impl Accounts {
             AuthorizationState::open(&self.ports.secret, &kept, self.ports.clock.now());
         let authorization =
             authorization.filter(|authorization| authorization.matches_callback(&provider, &state));
-        let AuthorizationState { redirect_uri, flow, linking, next, .. } = authorization
-            .ok_or_else(|| {
+        let AuthorizationState { redirect_uri, flow, linking, next, authenticated_since, .. } =
+            authorization.ok_or_else(|| {
                 security::record(SecurityEventKind::LoginStateRefused, None, "");
                 NOT_ASKED
             })?;
@@ -133,15 +152,17 @@ impl Accounts {
             let identity = self.ports.providers.identify(&exchange).await?.identity;
             return self.link(&me, identity).await.map(|()| LoginOutcome::Linked);
         }
-        let ProviderUser { identity, called } = self.ports.providers.identify(&exchange).await?;
+        let ProviderUser { identity, called, authenticated } =
+            self.ports.providers.identify(&exchange).await?;
+        let authenticated_at = authenticated.at(authenticated_since, self.ports.clock.now())?;
         match self.ports.identities.find(&identity).await? {
             Some(account) if account.banned_at.is_some() => {
                 security::record(SecurityEventKind::SignInFailed, Some(account.id), "banned");
                 Err(BANNED)
             }
             Some(account) => {
-                let fresh =
-                    self.begin(account, AccountEventKind::SignedInByProvider, agent).await?;
+                let kind = AccountEventKind::SignedInByProvider;
+                let fresh = self.begin(account, kind, agent, authenticated_at).await?;
                 fresh
                     .map(|fresh| LoginOutcome::SignedIn { fresh: Box::new(fresh), next })
                     .ok_or(CHANGED)
@@ -186,8 +207,9 @@ impl Accounts {
             Redeemed::Made(account) => {
                 let made = self.by_owner(account.id, AccountEventKind::SignedUp);
                 made.record("");
-                let fresh =
-                    self.begin(account, AccountEventKind::SignedInByProvider, &agent).await?;
+                // The provider may have relied on an earlier sign-in.
+                let kind = AccountEventKind::SignedInByProvider;
+                let fresh = self.begin(account, kind, &agent, None).await?;
                 fresh.ok_or(CHANGED)
             }
             Redeemed::Taken => Err(TAKEN),

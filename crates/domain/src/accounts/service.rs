@@ -96,7 +96,7 @@ impl Accounts {
     pub async fn who(&self, digest: SessionDigest) -> Result<SignedIn> {
         let now = self.ports.clock.now();
         let found = self.ports.sessions.find(digest, now).await?;
-        let mut me = found.ok_or(Error::unauthenticated("this session is unknown or has ended"))?;
+        let mut me = found.ok_or(ENDED)?;
         security::acting_as(SecurityActor::Account(me.account.id));
         let expires_at = self.session_expiry(me.session.created_at, now);
         if expires_at.duration_since(me.session.expires_at) >= EXTENSION_MIN {
@@ -185,21 +185,23 @@ impl Accounts {
         AccountEvent { account, at: self.ports.clock.now(), kind, by }
     }
 
-    /// Begins a session of an authenticated account; `None` if the account has changed since.
+    /// Begins a session of an account whose owner authenticated at this time, if it is known; `None` if the account has
+    /// changed since.
     pub async fn begin(
         &self,
         account: Account,
         kind: AccountEventKind,
         agent: &str,
+        authenticated_at: Option<Timestamp>,
     ) -> Result<Option<FreshSession>> {
-        let now = self.ports.clock.now();
-        let token = secret::random_token(TOKEN_PREFIX, &*self.ports.random);
+        let (now, token) = (self.ports.clock.now(), self.new_token());
         let session = Session {
             id: SessionId(time_ordered_id(&*self.ports.random, now)),
             account: account.id,
             created_at: now,
             expires_at: self.session_expiry(now, now),
             agent: session::described(agent),
+            authenticated_at,
         };
         let digest = SessionDigest::of(&token);
         let new = NewSession { session: session.clone(), digest, epoch: account.epoch, kind };
@@ -209,11 +211,21 @@ impl Accounts {
             let way = if by_provider { "by a provider" } else { "with a password" };
             self.by_owner(account.id, kind).record(way);
         }
-        let device = device::token(&self.ports.secret, &account, now);
-        let signed_in = SignedIn { session, account };
+        Ok(began.then(|| self.fresh(token, SignedIn { session, account })))
+    }
+
+    pub(super) fn new_token(&self) -> String {
+        secret::random_token(TOKEN_PREFIX, &*self.ports.random)
+    }
+
+    /// Returns what a browser gets with a new token.
+    pub(super) fn fresh(&self, token: String, signed_in: SignedIn) -> FreshSession {
+        let now = self.ports.clock.now();
+        let device = device::token(&self.ports.secret, &signed_in.account, now);
         let lifetime = self.ports.settings.session_lifetime;
-        Ok(began.then_some(FreshSession { token, signed_in, device, lifetime }))
+        FreshSession { token, signed_in, device, lifetime }
     }
 }
 
+pub(super) const ENDED: Error = Error::unauthenticated("this session is unknown or has ended");
 pub(super) const NO_ACCOUNT: Error = Error::not_found("there is no such account");

@@ -1,6 +1,6 @@
 //! Sessions: sign-ins of an account, one per device.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -9,6 +9,9 @@ use crate::secret;
 
 /// The prefix of every session token.
 pub const TOKEN_PREFIX: &str = "session_";
+
+/// How long an authentication counts as reauthentication of an account without a password.
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
 /// The maximum length of a stored `User-Agent`, in characters.
 const AGENT_CHARS_MAX: usize = 200;
@@ -49,6 +52,16 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// The `User-Agent`, shortened.
     pub agent: String,
+    /// When the account's owner authenticated, as far as that is known: a provider may remember an earlier sign-in.
+    #[serde(default)]
+    pub authenticated_at: Option<Timestamp>,
+}
+
+impl Session {
+    /// Whether the account's owner authenticated within the last ten minutes.
+    pub fn is_recent(&self, now: Timestamp) -> bool {
+        self.authenticated_at.is_some_and(|at| now.duration_since(at) <= RECENT)
+    }
 }
 
 /// A session to store.

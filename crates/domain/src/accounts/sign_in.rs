@@ -82,7 +82,7 @@ impl Accounts {
             drop(self.renew(&account, of, password).await);
         }
         // `None` means that the password was changed meanwhile, so this one is now wrong.
-        self.begin(account, AccountEventKind::SignedIn, &agent).await?.ok_or(WRONG)
+        self.begin(account, AccountEventKind::SignedIn, &agent, Some(now)).await?.ok_or(WRONG)
     }
 
     /// Replaces the hash by one with the current algorithm and parameters.

@@ -112,6 +112,15 @@ pub trait SessionStore: Send + Sync {
     /// Puts off the expiry of the session with this token digest, if it exists.
     async fn extend(&self, digest: SessionDigest, expires_at: Timestamp) -> Result<()>;
 
+    /// Replaces the digest `from` of a session of an account; false if the account has no such session.
+    async fn replace_token(
+        &self,
+        account: AccountId,
+        from: SessionDigest,
+        to: SessionDigest,
+        at: Timestamp,
+    ) -> Result<bool>;
+
     /// Returns an account's sessions that are valid at `now`, newest first, at most `limit`.
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>>;
 

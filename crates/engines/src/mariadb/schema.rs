@@ -16,7 +16,7 @@ use super::{
 };
 
 /// The migration from each version to the next. Each statement commits by itself, so each is repeatable.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/0001_accounts.sql"),
     include_str!("migrations/0002_gates_and_passes.sql"),
     include_str!("migrations/0003_pass_profiles.sql"),
@@ -26,6 +26,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/0007_commits.sql"),
     include_str!("migrations/0008_security_events.sql"),
     include_str!("migrations/0009_failures.sql"),
+    include_str!("migrations/0010_authenticated_at.sql"),
 ];
 
 /// The version whose migration also fills a column.

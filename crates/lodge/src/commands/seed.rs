@@ -251,6 +251,6 @@ async fn sessions(
 async fn session(accounts: &Accounts, number: u64) -> Result<String> {
     let name = name(number)?;
     let account = accounts.user(&name).await.with_context(|| format!("no account {name}"))?;
-    let begun = accounts.begin(account, AccountEventKind::SignedIn, "lodge load").await?;
+    let begun = accounts.begin(account, AccountEventKind::SignedIn, "lodge load", None).await?;
     Ok(begun.with_context(|| format!("cannot start a session for {name}"))?.token)
 }

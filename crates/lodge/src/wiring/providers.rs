@@ -5,7 +5,9 @@ use std::{error::Error as _, fs, sync::Arc};
 use anyhow::{Result, anyhow, ensure};
 use lodge_domain::{
     OsRandom,
-    accounts::{AuthorizationSecrets, NoProviders, Provider, ProviderName, Providers},
+    accounts::{
+        AuthorizationRequest, AuthorizationSecrets, NoProviders, Provider, ProviderName, Providers,
+    },
 };
 use lodge_outbound::{HttpProviders, OAuthEndpoints, ProviderOptions, UserinfoFields};
 
@@ -34,7 +36,10 @@ pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
             Ok(format!("provider {name}: not tested; it has no OpenID Connect discovery"))
         } else {
             let flow = AuthorizationSecrets::new(&OsRandom);
-            let url = providers.authorization_url(name, "http://localhost/", &flow).await;
+            let (redirect_uri, reauthenticate) = ("http://localhost/", false);
+            let request =
+                AuthorizationRequest { provider: name, redirect_uri, flow: &flow, reauthenticate };
+            let url = providers.authorization_url(request).await;
             url.map(|_| format!("provider {name}: {}", provider.issuer))
                 .map_err(|error| anyhow!("provider {name}: {}", why(&error)))
         });
@@ -73,6 +78,7 @@ fn options(config: &ProviderConfig) -> Result<ProviderOptions> {
         client_id: config.client_id.clone(),
         client_secret: client_secret(config)?,
         scopes: config.scopes.clone(),
+        sends_auth_time: config.auth_time,
         endpoints,
     })
 }

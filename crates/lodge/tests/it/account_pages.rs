@@ -76,6 +76,31 @@ fn every_sign_in_creates_a_new_token_and_ends_the_previous_session() {
 }
 
 #[test]
+fn a_page_that_asks_for_the_password_gives_a_new_token() {
+    let server = Lodge::new().start();
+    let mut token = server.member("ada");
+    let other = server.token("ada");
+    let sessions = server.call(&other, "GET", "/api/me/sessions").json();
+    let other_id = sessions["sessions"][0]["id"].as_str().unwrap().to_owned();
+    let current = "current=a+lift+in+the+fog";
+    let email = format!("nickname=Ada&email=ada%40example.org&{current}");
+    let ended = format!("/account/sessions/{other_id}");
+    for (path, form) in [("/account", email.as_str()), (ended.as_str(), current)] {
+        let answer = server.on_page(&token, "POST", path).form(form).expect(303);
+        let (_, fresh, _) = set_cookie(&answer);
+        assert!(server.is_signed_in(fresh) && !server.is_signed_in(&token), "{path}");
+        token = fresh.to_owned();
+    }
+    assert!(!server.is_signed_in(&other), "its session was ended");
+    let listed = server.call(&token, "GET", "/api/me/sessions").json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "it goes on: {listed}");
+    let nickname =
+        server.on_page(&token, "POST", "/account").form("nickname=Lady&email=ada%40example.org");
+    let answer = nickname.expect(303);
+    assert!(answer.header("set-cookie").is_none(), "a nickname takes no password");
+}
+
+#[test]
 fn every_page_shows_who_is_signed_in() {
     let (lodge, server) = Lodge::new().started();
     let token = server.member("ada");

@@ -22,7 +22,7 @@ impl Lodge {
 
     /// Moves the start of all sessions into the past by `seconds`.
     pub(crate) fn age_sessions(&self, seconds: i64) {
-        let sql = "UPDATE sessions SET created_at = created_at - ?1";
+        let sql = "UPDATE sessions SET created_at = created_at - ?1, authenticated_at = authenticated_at - ?1";
         self.database().execute(sql, [seconds * 1_000]).unwrap();
     }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     PASSWORD, Response, Server,
-    provider::{Browser, OpenIdProvider, with_providers},
+    provider::{Browser, OpenIdProvider, parameter, with_parameter, with_providers},
     providers::{ask_to_link, begin_to_link, issuers, link, unlink_on_page},
 };
 
@@ -40,7 +40,10 @@ fn a_session_alone_cannot_link_a_provider() {
 fn an_account_without_a_password_links_soon_after_a_sign_in() {
     let (provider, lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
-    let token = browser.sign_up_by(&server, "open", "ada");
+    browser.sign_up_by(&server, "open", "ada");
+    ask_to_link(&server, &mut browser, "plain", "").expect(403);
+    assert_eq!(browser.reauthenticate_by(&server, "open", "ada").location(), Some("/account"));
+    let token = browser.cookie(&server, "lodge_session").unwrap().to_owned();
     lodge.age_sessions(9 * 60);
     begin_to_link(&server, &mut browser, "plain");
     lodge.age_sessions(61);
@@ -48,8 +51,36 @@ fn an_account_without_a_password_links_soon_after_a_sign_in() {
         .expect(403)
         .says("Sign in again with your provider first.");
     assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
+    // The provider may have remembered this sign-in, and does not say.
     assert_eq!(browser.sign_in_by(&server, "open", "ada").status, 303);
+    let page = browser.open(&server, "/account").text();
+    assert!(page.contains("/login/by/open?next=/account&amp;reauthenticate=1"), "{page}");
+    ask_to_link(&server, &mut browser, "plain", "").expect(403);
+    assert_eq!(browser.reauthenticate_by(&server, "open", "ada").status, 303);
+    assert!(!browser.open(&server, "/account").text().contains("reauthenticate=1"));
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
+}
+
+#[test]
+fn a_sign_in_that_a_provider_remembers_is_no_reauthentication() {
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
+    let mut browser = Browser::default();
+    browser.sign_up_by(&server, "open", "remembered");
+    let refused = "The provider did not ask you to sign in again";
+    let there = browser.set_out_to_reauthenticate(&server, "open");
+    assert_eq!(parameter(&there, "max_age"), "0");
+    let back = browser.through_provider(&server, &there, "remembered");
+    browser.get(&back).expect(403).says(refused);
+    // Without max_age, which the browser can remove, the provider does not say when.
+    let mut browser = Browser::default();
+    browser.sign_up_by(&server, "open", "ada");
+    let there = browser.set_out_to_reauthenticate(&server, "open");
+    let back = browser.through_provider(&server, &with_parameter(&there, "max_age", None), "ada");
+    browser.get(&back).expect(403).says(refused);
+    // Plain OAuth 2 has no way to say it.
+    let mut browser = Browser::default();
+    browser.member_by(&server, "plain", "grace");
+    ask_to_link(&server, &mut browser, "open", "").expect(303);
 }
 
 #[test]
@@ -59,16 +90,17 @@ fn a_failed_link_keeps_the_session_and_shows_the_reason() {
     let token = server.member("ada");
     let mut browser = Browser::signed_in(&server, &token);
     let answer = link(&server, &mut browser, "open", "grace").expect(409);
+    let token = browser.cookie(&server, "lodge_session").unwrap().to_owned();
     assert_not_linked(
         &server,
         &token,
         &answer,
         "This identity is already linked to another account.",
     );
-    let mut browser = Browser::signed_in(&server, &token);
     let there = begin_to_link(&server, &mut browser, "open");
     let back = browser.refuse_provider(&server, &there);
     let answer = browser.get(&back).expect(403);
+    let token = browser.cookie(&server, "lodge_session").unwrap().to_owned();
     assert_not_linked(
         &server,
         &token,
@@ -106,7 +138,7 @@ fn a_password_reset_unlinks_all_providers() {
 fn unlinking_on_the_page_shows_errors_and_can_be_repeated() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
-    browser.sign_up_by(&server, "open", "ada");
+    browser.member_by(&server, "open", "ada");
     let text = unlink_on_page(&server, &mut browser, &provider.issuer, "").expect(409).text();
     assert!(
         text.contains("id=\"ways-error\"") && text.contains("set a password or link another"),
@@ -124,7 +156,7 @@ fn unlinking_on_the_page_shows_errors_and_can_be_repeated() {
 fn a_provider_that_is_no_longer_configured_can_be_unlinked() {
     let (provider, lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
-    let token = browser.sign_up_by(&server, "open", "ada");
+    let token = browser.member_by(&server, "open", "ada");
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
     drop(server);
     let server = with_providers(lodge, |secret| json!([provider.settings(secret)[0]])).start();

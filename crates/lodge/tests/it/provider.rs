@@ -276,6 +276,31 @@ impl Browser {
         self.get(&back)
     }
 
+    /// Begins a reauthentication by a provider. Returns the authorization URL.
+    pub(crate) fn set_out_to_reauthenticate(&mut self, server: &Server, provider: &str) -> Url {
+        let path = format!("/login/by/{provider}?next=/account&reauthenticate=1");
+        self.open(server, &path).expect(303).location().unwrap().parse().unwrap()
+    }
+
+    /// Signs in by a provider that must authenticate again. Returns the server's response to the callback.
+    pub(crate) fn reauthenticate_by(
+        &mut self,
+        server: &Server,
+        provider: &str,
+        login: &str,
+    ) -> Response {
+        let there = self.set_out_to_reauthenticate(server, provider);
+        let back = self.through_provider(server, &there, login);
+        self.get(&back)
+    }
+
+    /// Creates an account by a provider, and signs in to it once more as a reauthentication. Returns the session token.
+    pub(crate) fn member_by(&mut self, server: &Server, provider: &str, login: &str) -> String {
+        self.sign_up_by(server, provider, login);
+        assert_eq!(self.reauthenticate_by(server, provider, login).location(), Some("/account"));
+        self.cookie(server, "lodge_session").unwrap().to_owned()
+    }
+
     /// Creates an account by a provider, named like its login there. Returns the session token.
     pub(crate) fn sign_up_by(&mut self, server: &Server, provider: &str, login: &str) -> String {
         self.sign_in_by(server, provider, login).leads_to(303, "/signup/name");

@@ -36,6 +36,7 @@ const altered = {
   'unsigned': (claims) => new UnsecuredJWT(claims).encode(),
   'signed-with-the-secret': (claims) =>
     new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
+  'remembered': (claims) => rsa({ ...claims, auth_time: claims.iat - 3600 }, own),
   'slow': () => new Promise(() => {}),
 };
 

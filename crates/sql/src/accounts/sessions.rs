@@ -35,20 +35,22 @@ macro_rules! is_live {
 
 macro_rules! columns {
     () => {
-        "x.id, x.account, x.created_at, x.expires_at, x.agent"
+        "x.id, x.account, x.created_at, x.expires_at, x.agent, x.authenticated_at"
     };
 }
 
-const COUNT: usize = 5;
+const COUNT: usize = 6;
 
 statements! {
-    BEGIN = same("INSERT INTO sessions (digest, id, account, epoch, created_at, expires_at, agent) \
-        SELECT ?, ?, id, epoch, ?, ?, ? FROM accounts \
+    BEGIN = same("INSERT INTO sessions \
+        (digest, id, account, epoch, created_at, expires_at, agent, authenticated_at) \
+        SELECT ?, ?, id, epoch, ?, ?, ?, ? FROM accounts \
         WHERE id = ? AND epoch = ? AND banned_at IS NULL AND deleted_at IS NULL");
     /// The newest session beyond the limit.
     TOO_MANY = same("SELECT id FROM sessions WHERE account = ? ORDER BY id DESC LIMIT 1 OFFSET ?");
     END_OLDEST = same("DELETE FROM sessions WHERE account = ? AND id <= ?");
     END = same("DELETE FROM sessions WHERE account = ? AND id = ?");
+    REPLACE_TOKEN = same("UPDATE sessions SET digest = ? WHERE digest = ? AND account = ?");
     EXTEND = same("UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at < ?");
     FIND = same(concat!("SELECT ", columns!(), ", ", account_columns!(), " FROM sessions x \
         JOIN accounts a ON a.id = x.account WHERE x.digest = ? AND ", is_live!(), "?"));
@@ -92,6 +94,23 @@ impl<D: Database> SessionStore for SqlSessions<D> {
         metered::update_token(&*self.database, extend).await
     }
 
+    async fn replace_token(
+        &self,
+        account: AccountId,
+        from: SessionDigest,
+        to: SessionDigest,
+        at: Timestamp,
+    ) -> Result<bool> {
+        let replace = move |tx: &mut dyn Tx| {
+            if tx.execute(&REPLACE_TOKEN, values![&to.0, &from.0, account.0])? == 0 {
+                return Ok(false);
+            }
+            events::record_by_owner(tx, account, AccountEventKind::TokenRenewed, at)?;
+            Ok(true)
+        };
+        metered::write(&*self.database, replace).await
+    }
+
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>> {
         let list =
             move |tx: &mut dyn Tx| tx.all(&LIST, values![account.0, now, limit], read_session);
@@ -123,9 +142,18 @@ impl<D: Database> SessionStore for SqlSessions<D> {
 
 fn begin(tx: &mut dyn Tx, new: &NewSession) -> Result<bool, Failure> {
     let NewSession { session, digest, epoch, kind } = new;
-    let Session { id, account, created_at, expires_at, agent } = session;
+    let Session { id, account, created_at, expires_at, agent, authenticated_at } = session;
     let id = id.0.as_bytes();
-    let values = values![&digest.0, id, *created_at, *expires_at, agent, account.0, *epoch];
+    let values = values![
+        &digest.0,
+        id,
+        *created_at,
+        *expires_at,
+        agent,
+        *authenticated_at,
+        account.0,
+        *epoch
+    ];
     if tx.execute(&BEGIN, values)? == 0 {
         return Ok(false);
     }
@@ -169,6 +197,7 @@ fn read_session(row: Row<'_>) -> Result<Session, Failure> {
         created_at: row.get(2)?,
         expires_at: row.get(3)?,
         agent: row.get(4)?,
+        authenticated_at: row.get(5)?,
     })
 }
 

@@ -135,7 +135,7 @@ pub(crate) async fn me(State(app): State<AccountsApp>, asked: RequestContext) ->
 /// A new e-mail address requires the current password.
 #[utoipa::path(patch, path = "/api/me", operation_id = "edit_account", tag = "profile", request_body = EditAccount,
     responses((status = 200, body = AccountJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session"),
-        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
+        (status = 403, description = "The current password is wrong; or the account has none, and its owner has not signed in again at the provider within ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn edit(
     State(app): State<AccountsApp>,
@@ -157,7 +157,7 @@ pub(crate) async fn edit(
 /// Its username is reserved for 30 days.
 #[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "profile", request_body = CurrentPassword,
     responses((status = 204, description = "The account is deleted"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
-        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
+        (status = 403, description = "The current password is wrong; or the account has none, and its owner has not signed in again at the provider within ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn delete(
     State(app): State<AccountsApp>,
@@ -176,7 +176,7 @@ pub(crate) async fn delete(
 /// All sessions end, this one included; the response has the token of a new one.
 #[utoipa::path(put, path = "/api/me/password", tag = "profile", request_body = ChangePassword,
     responses((status = 200, body = SessionToken, description = "The password is changed; the token replaces that of the request"), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Unknown or ended session"),
-        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
+        (status = 403, description = "The current password is wrong; or the account has none, and its owner has not signed in again at the provider within ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn change_password(
     State(app): State<AccountsApp>,
@@ -210,7 +210,7 @@ pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: RequestConte
 /// All sessions end, this one included. Requires the current password, if the account has one.
 #[utoipa::path(delete, path = "/api/me/sessions", tag = "sessions", request_body = Option<CurrentPassword>,
     responses((status = 204, description = "All earlier tokens are invalid"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
-        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
+        (status = 403, description = "The current password is wrong; or the account has none, and its owner has not signed in again at the provider within ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn sign_out_everywhere(
     State(app): State<AccountsApp>,
@@ -230,7 +230,7 @@ pub(crate) async fn sign_out_everywhere(
 #[utoipa::path(delete, path = "/api/me/sessions/{id}", tag = "sessions", params(("id" = String, Path, example = "17")),
     request_body = Option<CurrentPassword>,
     responses((status = 204, description = "The session is ended"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
-        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 404, description = "No such session"),
+        (status = 403, description = "The current password is wrong; or the account has none, and its owner has not signed in again at the provider within ten minutes"), (status = 404, description = "No such session"),
         (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn end_session(

@@ -15,7 +15,7 @@ const FILL: [&str; 12] = [
     "INSERT INTO outcomes SELECT MD5({n}), MD5({n}), {n}, '', 1 FROM {rows}",
     "INSERT INTO accounts (username, role, epoch, created_at, deleted_at, picture) \
      SELECT {n}, 0, 1, {n}, {n}, MD5({n}) FROM {rows}",
-    "INSERT INTO sessions SELECT MD5({n}), UNHEX(MD5({n})), {n} DIV 10, 1, {n}, {n}, '' FROM {rows}",
+    "INSERT INTO sessions SELECT MD5({n}), UNHEX(MD5({n})), {n} DIV 10, 1, {n}, {n}, '', {n} FROM {rows}",
     "INSERT INTO account_events (account, at, kind) SELECT {n} DIV 10, {n}, '' FROM {rows}",
     "INSERT INTO security_events SELECT UNHEX(MD5({n})), {n}, {n}, 1, {n}, {n} MOD 2, {n}, {n}, {n}, '' FROM {rows}",
     "INSERT INTO account_feed SELECT {n}, {n}, {n} FROM {rows}",

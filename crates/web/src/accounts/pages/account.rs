@@ -29,6 +29,8 @@ pub(super) struct AccountPage<'a> {
     pub(super) form: &'a ProfileForm,
     pub(super) errors: &'a FormErrors,
     pub(super) picture_max: &'a PictureMax,
+    /// Whether changes of how the account is opened need a new sign-in at a provider.
+    pub(super) needs_sign_in: bool,
 }
 
 impl AccountPage<'_> {
@@ -115,7 +117,10 @@ pub(super) async fn page(
     let (account, ways) = (me.account(), ways(app, me).await?);
     let picture_max = &app.uploads.max();
     let (sessions, ways) = (&sessions[..], &ways[..]);
-    let page = AccountPage { account, sessions, ways, notice, form, errors, picture_max };
+    let is_recent = me.signed_in.session.is_recent(app.site.clock.now());
+    let needs_sign_in = !account.has_password && !is_recent;
+    let page =
+        AccountPage { account, sessions, ways, notice, form, errors, picture_max, needs_sign_in };
     let mut response = pages::form_page(&app.site, errors, &page)?;
     if ways.iter().any(|way| way.name.is_some()) {
         let headers = response.headers_mut();

@@ -33,7 +33,7 @@ pub(super) async fn link(
 ) -> HttpResult {
     let provider = redirect::named(&name)?;
     match begun(&app, &me, &provider, form).await {
-        Ok(begun) => redirect::redirect_to_link(&me.asked, &begun),
+        Ok(begun) => me.with_new_token(&app, redirect::redirect_to_link(&me.asked, &begun)?).await,
         Err(error) => not_yet(&app, &me, &provider, error.into()).await,
     }
 }
@@ -86,8 +86,9 @@ pub(super) async fn unlink(
     FormBody(form): FormBody<UnlinkForm>,
 ) -> HttpResult {
     match unlinked(&app, &me, form).await {
+        Ok(()) => me.with_new_token(&app, redirect_to("/account")?).await,
         // A second click on the same button.
-        Ok(()) | Err(Error::NotFound(_)) => redirect_to("/account"),
+        Err(Error::NotFound(_)) => redirect_to("/account"),
         Err(error) => again(&app, &me, &me.reauthentication_errors(error, WAYS)?).await,
     }
 }

@@ -4,7 +4,7 @@ use axum::{
     extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use http::{StatusCode, request::Parts};
+use http::{StatusCode, header, request::Parts};
 use lodge_domain::{
     Result,
     accounts::{Account, Role, SessionDigest, SignedIn},
@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     accounts::app::AccountsApp,
-    error::Problem,
+    error::{HttpResult, Problem},
     pages::{errors::FormErrors, redirect_to},
     request::RequestContext,
     session,
@@ -57,6 +57,27 @@ impl Me {
         let is_wrong = matches!(errors.status(), StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN);
         let is_wrong = self.account().has_password && is_wrong;
         Ok(if is_wrong { errors.only(field, "this is not your current password") } else { errors })
+    }
+
+    /// Gives the browser a new token for its session, after a request that asked for the current password. The request is
+    /// done if this fails.
+    pub(super) async fn with_new_token(
+        &self,
+        app: &AccountsApp,
+        mut response: Response,
+    ) -> HttpResult {
+        if !self.account().has_password {
+            return Ok(response);
+        }
+        match app.accounts.renew_token(self.session).await {
+            Ok(fresh) => {
+                for cookie in session::begin_account(&self.asked, &fresh)? {
+                    response.headers_mut().append(header::SET_COOKIE, cookie);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the token of a session cannot be replaced"),
+        }
+        Ok(response)
     }
 
     /// Returns `None` without a valid account session.

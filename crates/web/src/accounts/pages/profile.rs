@@ -59,7 +59,10 @@ pub(super) async fn edit(
 ) -> HttpResult {
     let errors = match form.parse(me.account()) {
         Ok(edit) => match edited(&app, &me, edit, &form.current).await {
-            Ok(()) => return redirect_to("/account?saved"),
+            Ok(Edited::Profile) => return redirect_to("/account?saved"),
+            Ok(Edited::Email) => {
+                return me.with_new_token(&app, redirect_to("/account?saved")?).await;
+            }
             Err(error) => me.reauthentication_errors(error, CURRENT)?,
         },
         Err(errors) => errors,
@@ -70,18 +73,26 @@ pub(super) async fn edit(
 /// The id of the field with the current password.
 const CURRENT: &str = "profile-current";
 
+/// What the form changed.
+enum Edited {
+    Profile,
+    /// The e-mail address, which took the current password.
+    Email,
+}
+
 async fn edited(
     app: &AccountsApp,
     me: &Me,
     mut edit: ProfileChange,
     current: &str,
-) -> Result<(), Error> {
-    if edit.email.is_some() {
+) -> Result<Edited, Error> {
+    let edited = if edit.email.is_some() { Edited::Email } else { Edited::Profile };
+    if matches!(edited, Edited::Email) {
         limits::take(app.site.credential_limit.as_ref(), me.asked.client)?;
         edit.current = me.current_password(current.to_owned())?;
         edit.from = me.asked.client.limited_by();
     }
-    app.accounts.edit(me.session, edit).await.map(drop)
+    app.accounts.edit(me.session, edit).await.map(|_| edited)
 }
 
 #[derive(Default, Deserialize)]

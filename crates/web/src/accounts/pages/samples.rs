@@ -90,6 +90,7 @@ fn the_account_page() {
             created_at: now(),
             expires_at: now(),
             agent: HOSTILE_INPUT.to_owned(),
+            authenticated_at: None,
         },
         device: HOSTILE_INPUT.to_owned(),
         is_here: number == 1,
@@ -117,6 +118,7 @@ fn the_account_page() {
             form: &form,
             errors: &FormErrors::about(field, HOSTILE_INPUT),
             picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
+            needs_sign_in: true,
         });
         assert!(html.contains("at most 5 MB") && html.contains("data-bytes-max=\"5242880\""));
         assert!(html.contains(&format!("id=\"{field}-error\"")), "{field}");

@@ -33,8 +33,9 @@ pub(super) async fn end(
         return sign_in::signed_out(&me.asked, "/login");
     }
     match ended(&app, &me, id, form).await {
+        Ok(()) => me.with_new_token(&app, redirect_to("/account?ended")?).await,
         // A second click on the same button.
-        Ok(()) | Err(Error::NotFound(_)) => redirect_to("/account?ended"),
+        Err(Error::NotFound(_)) => redirect_to("/account?ended"),
         Err(error) => again(&app, &me, &me.reauthentication_errors(error, CURRENT)?).await,
     }
 }

@@ -49,7 +49,7 @@ pub(crate) async fn mine(State(app): State<AccountsApp>, asked: RequestContext) 
 #[utoipa::path(delete, path = "/api/me/providers/{provider}", operation_id = "unlink_provider", tag = "providers", params(("provider" = String, Path, example = "google")),
     request_body = Option<CurrentPassword>,
     responses((status = 204, description = "The provider is unlinked"), (status = 400, description = "The current password is missing or malformed"), (status = 401, description = "Unknown or ended session"),
-        (status = 403, description = "The current password is wrong; or the account has none, and the session is older than ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"),
+        (status = 403, description = "The current password is wrong; or the account has none, and its owner has not signed in again at the provider within ten minutes"), (status = 429, description = "Too many failed attempts; see Retry-After"),
         (status = 404, description = "No such provider, or it is not linked"), (status = 409, description = "It is the only way to sign in: set a password first")),
     security(("session" = [])))]
 pub(crate) async fn unlink(

@@ -5,6 +5,7 @@ use lodge_domain::{
     Error, Result,
     accounts::{AUTHORIZATION_LIFETIME, LoginRedirect, NO_PROVIDER, ProviderName},
 };
+use serde::Deserialize;
 
 use super::cookie::{STATE_COOKIE, TO_LINK, keep};
 use crate::{
@@ -13,18 +14,27 @@ use crate::{
     error::HttpResult,
     pages::redirect_to,
     request::{PathParam, QueryParams, RequestContext},
-    sign_in::{self, Next},
+    sign_in,
 };
 
 /// The longest `next` path stored in the cookie, in bytes.
 const NEXT_MAX: usize = 500;
+
+/// The query of a sign-in.
+#[derive(Deserialize)]
+pub(super) struct LoginQuery {
+    #[serde(default)]
+    next: String,
+    /// Present if the provider must authenticate the user again.
+    reauthenticate: Option<String>,
+}
 
 /// `GET /login/by/{provider}`: redirects to the provider. Requests from other sites are refused, or they could sign in
 /// a visitor without consent.
 pub(super) async fn sign_in(
     State(app): State<AccountsApp>,
     PathParam(name): PathParam,
-    QueryParams(Next { next }): QueryParams<Next>,
+    QueryParams(LoginQuery { next, reauthenticate }): QueryParams<LoginQuery>,
     asked: RequestContext,
 ) -> HttpResult {
     if cross_site::is_from_elsewhere(&asked.headers) {
@@ -33,8 +43,10 @@ pub(super) async fn sign_in(
     limits::take(app.site.credential_limit.as_ref(), asked.client)?;
     let provider = named(&name)?;
     let back = callback_of(&app, &asked, &provider)?;
-    let LoginRedirect { url, kept } =
-        app.accounts.begin_login(provider, back, kept_next(&next)).await?;
+    let LoginRedirect { url, kept } = app
+        .accounts
+        .begin_login(provider, back, kept_next(&next), reauthenticate.is_some())
+        .await?;
     away(&asked, &url, &kept)
 }
 
