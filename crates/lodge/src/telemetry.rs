@@ -114,7 +114,7 @@ pub(crate) fn export_ride_counts(progress: &ProcessTotals) {
 }
 
 /// Counters without labels.
-const COUNTERS: [(&str, &str); 12] = [
+const COUNTERS: [(&str, &str); 13] = [
     (
         "lodge_http_connections_per_address_refused_total",
         "Connections refused because their address has too many",
@@ -137,6 +137,7 @@ const COUNTERS: [(&str, &str); 12] = [
     ),
     ("lodge_wire_connections_refused_total", "Connections refused by the accounts tier's limit"),
     ("lodge_wire_dials_failed_total", "Failed connection attempts to the accounts tier"),
+    ("lodge_wire_calls_repeated_total", "Calls made again because their connection was lost"),
     ("lodge_wire_hellos_failed_total", "Connections that failed to prove their key or certificate"),
     ("lodge_wire_strangers_dropped_total", "Pending handshakes closed to admit newer ones"),
 ];

@@ -1,6 +1,7 @@
 //! The client of the web tier: a pool of connections.
 
 mod connection;
+mod slot;
 
 use std::{
     sync::{
@@ -13,17 +14,17 @@ use std::{
 use async_trait::async_trait;
 use lodge_domain::{
     Error, Result,
-    accounts::{Backend, Call, Reply},
+    accounts::{Backend, Call, Repetition, Reply},
 };
 use parking_lot::Mutex;
 use tokio::{
     net::TcpStream,
     sync::{Notify, Semaphore},
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::connection::{Connection, TimedOutcome};
+use self::connection::{Connection, TimedOutcome, Unanswered};
 use crate::{
     frame::{self, ConnectionError, Incoming, Outgoing},
     key::SharedKey,
@@ -33,7 +34,8 @@ use crate::{
 /// The settings and limits of a pool.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
-    /// Addresses of the accounts tier, as `host:port`; connections are spread over all of them.
+    /// Addresses of the accounts tier, as `host:port`; connections are spread over all of them, and those of a server that
+    /// cannot be reached over the others.
     pub servers: Vec<String>,
     /// The shared key; both sides prove that they have it.
     pub key: SharedKey,
@@ -45,8 +47,14 @@ pub struct PoolOptions {
     pub waiting_max: usize,
     /// The timeout of a call, including the wait for a connection.
     pub deadline: Duration,
-    /// The timeout for connecting, for each step of the handshake, for a write, and for the answer to a ping.
+    /// The timeout for connecting, for each step of the handshake, and for a write.
     pub patience: Duration,
+    /// The pause between two pings.
+    pub ping_every: Duration,
+    /// How long a server may send nothing, pongs included; then its connection is closed.
+    pub silence_max: Duration,
+    /// The pause between two tries to replace a connection to another server than its own.
+    pub away: Duration,
     /// The first and the longest pause before a reconnect.
     pub redial: (Duration, Duration),
     /// TLS to the servers; `None` for plain TCP.
@@ -56,6 +64,8 @@ pub struct PoolOptions {
 impl PoolOptions {
     /// Creates options with the default limits and without TLS.
     pub fn new(servers: Vec<String>, key: SharedKey) -> Self {
+        // With another server to go to, a short wait is better than a late answer.
+        let silence_max = Duration::from_secs(if servers.len() > 1 { 2 } else { 10 });
         Self {
             servers,
             key,
@@ -64,6 +74,9 @@ impl PoolOptions {
             waiting_max: 1024,
             deadline: Duration::from_secs(10),
             patience: Duration::from_secs(5),
+            ping_every: Duration::from_millis(500),
+            silence_max,
+            away: Duration::from_secs(30),
             redial: (Duration::from_millis(50), Duration::from_secs(2)),
             tls: None,
         }
@@ -138,14 +151,22 @@ impl Backend for Pool {
         // Recorded also if the call is refused or dropped.
         let mut getting = Some(Timed::begin("lodge_wire_get_connection_seconds"));
         let turn = shared.turn(deadline).await?;
+        let mut lost_at = None;
         while Instant::now() < deadline {
-            let connection = shared.connection(deadline).await?;
+            let connection = shared.connection(deadline, lost_at).await?;
             getting.take();
             let asked = Instant::now();
             match connection.call(&call, deadline).await {
-                // It was not sent, so another connection can take it, after other tasks have run.
-                None => tokio::task::yield_now().await,
-                Some(TimedOutcome { outcome, at }) => {
+                // Another connection can take it, after other tasks have run.
+                Err(Unanswered::NotSent) => tokio::task::yield_now().await,
+                Err(Unanswered::Lost { hangs }) => {
+                    if lost_at.is_some() || !may_repeat(&call, hangs) {
+                        return Err(Error::unavailable("lost the connection to the accounts tier"));
+                    }
+                    metrics::counter!("lodge_wire_calls_repeated_total").increment(1);
+                    lost_at = Some(connection.server());
+                }
+                Ok(TimedOutcome { outcome, at }) => {
                     metrics::histogram!("lodge_wire_round_trip_seconds").record(asked.elapsed());
                     drop(turn);
                     metrics::histogram!("lodge_wire_free_connection_seconds").record(at.elapsed());
@@ -154,6 +175,15 @@ impl Backend for Pool {
             }
         }
         Err(Error::unavailable("timed out waiting for a free connection to the accounts tier"))
+    }
+}
+
+/// Whether a call may be made again that was lost at a server that hangs, or that is dead.
+fn may_repeat(call: &Call, hangs: bool) -> bool {
+    match call.repetition() {
+        Repetition::Always => true,
+        Repetition::IfDead => !hangs,
+        Repetition::Never => false,
     }
 }
 
@@ -191,11 +221,16 @@ impl Shared {
         turn.map_err(Error::internal)
     }
 
-    /// Returns an established connection with capacity, the least busy of [`LOOKED_AT`] candidates.
-    async fn connection(&self, deadline: Instant) -> Result<Arc<Connection>> {
+    /// Returns an established connection with capacity, the least busy of [`LOOKED_AT`] candidates; one to the server
+    /// `avoided` only if there is no other.
+    async fn connection(
+        &self,
+        deadline: Instant,
+        avoided: Option<usize>,
+    ) -> Result<Arc<Connection>> {
         loop {
             let better = self.better.notified();
-            if let Some(connection) = self.least_busy() {
+            if let Some(connection) = self.least_busy(avoided) {
                 return Ok(connection);
             }
             // Fail early: a quick 503 is more useful than an answer after a restart.
@@ -206,47 +241,16 @@ impl Shared {
         }
     }
 
-    fn least_busy(&self) -> Option<Arc<Connection>> {
+    fn least_busy(&self, avoided: Option<usize>) -> Option<Arc<Connection>> {
         let start = self.next.fetch_add(1, Ordering::Relaxed);
-        let around = (0..self.slots.len()).map(|step| (start + step) % self.slots.len());
-        let standing = around.filter_map(|slot| self.slots[slot].lock().clone());
-        standing.filter(|one| one.has_room()).take(LOOKED_AT).min_by_key(|one| one.in_flight())
-    }
-
-    /// Keeps a slot connected; never returns.
-    async fn keep(&self, slot: usize) {
-        let (mut server, mut redial) = (slot, Backoff::new(self.options.redial));
-        loop {
-            let address = &self.options.servers[server % self.options.servers.len()];
-            match timeout(self.options.patience, self.dial(address))
-                .await
-                .unwrap_or(Err(ConnectionError::ReadTimeout))
-            {
-                Ok((connection, running)) => {
-                    let began = Instant::now();
-                    *self.slots[slot].lock() = Some(connection);
-                    self.better.notify_waiters();
-                    let ended = running.run(|| self.better.notify_waiters()).await;
-                    *self.slots[slot].lock() = None;
-                    redial.lived(began.elapsed());
-                    tracing::debug!(address, error = %ended, "a connection to the accounts tier ended");
-                }
-                Err(error) => {
-                    tracing::warn!(address, %error, "the accounts tier cannot be reached");
-                    metrics::counter!("lodge_wire_dials_failed_total").increment(1);
-                }
-            }
-            // Try the next server, with jitter.
-            server += 1;
-            sleep(redial.pause().mul_f64(rand::random_range(0.5..1.0))).await;
-        }
-    }
-
-    async fn dial(
-        &self,
-        address: &str,
-    ) -> Result<(Arc<Connection>, connection::ConnectionTask), ConnectionError> {
-        Connection::begin(open(address, self.options.tls.as_ref()).await?, &self.options).await
+        let standing = || {
+            let around = (0..self.slots.len()).map(|step| (start + step) % self.slots.len());
+            let standing = around.filter_map(|slot| self.slots[slot].lock().clone());
+            standing.filter(|one| one.has_room())
+        };
+        let elsewhere = standing().filter(|one| avoided != Some(one.server()));
+        let found = elsewhere.take(LOOKED_AT).min_by_key(|one| one.in_flight());
+        found.or_else(|| standing().next())
     }
 }
 
@@ -263,53 +267,8 @@ pub(crate) async fn open(
     }
 }
 
-/// Exponential backoff for reconnects: the pause doubles up to `longest`.
-struct Backoff {
-    first: Duration,
-    longest: Duration,
-    next: Duration,
-}
-
-impl Backoff {
-    fn new((first, longest): (Duration, Duration)) -> Self {
-        Self { first, longest, next: first }
-    }
-
-    /// Notes the lifetime of a connection that ended. One shorter than the longest pause does not reset the backoff:
-    /// otherwise a server that accepts and then drops every connection would be dialled in a tight loop.
-    fn lived(&mut self, time: Duration) {
-        if time >= self.longest {
-            self.next = self.first;
-        }
-    }
-
-    fn pause(&mut self) -> Duration {
-        let pause = self.next;
-        self.next = (pause * 2).min(self.longest);
-        pause
-    }
-}
-
 /// How long a call waits while no connection is established.
 const UNREACHABLE: Duration = Duration::from_millis(500);
 
 /// Candidate connections, of which the least busy takes the call.
 const LOOKED_AT: usize = 2;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_grow_until_a_connection_has_lived_for_the_longest() {
-        let ms = Duration::from_millis;
-        let mut redial = Backoff::new((ms(50), ms(300)));
-        let mut after = |lived| {
-            redial.lived(lived);
-            redial.pause()
-        };
-        let lived = [0, 0, 299, 0, 300, 10, 1_000];
-        let pauses = [50, 100, 200, 300, 50, 100, 50];
-        assert_eq!(lived.map(|lived| after(ms(lived))), pauses.map(ms));
-    }
-}

@@ -18,7 +18,7 @@ use crate::config::{AccountsConfig, Config};
 pub(super) fn pool(config: &Config) -> Result<(Arc<dyn Backend>, usize)> {
     let accounts = &config.accounts;
     let options = PoolOptions {
-        connections: accounts.connections,
+        connections: accounts.connections.max(accounts.servers.len()),
         tls: accounts.tls.then(|| client_tls(accounts)).transpose()?,
         ..PoolOptions::new(accounts.servers.clone(), key(accounts)?)
     };

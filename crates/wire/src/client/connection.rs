@@ -37,8 +37,12 @@ pub(super) struct Connection {
     waiting: Mutex<HashMap<u64, oneshot::Sender<TimedOutcome>>>,
     next: AtomicU64,
     in_flight_max: usize,
+    /// The index of the server in the list.
+    server: usize,
     /// Whether the server accepts no more calls, or the connection has ended.
     closing: AtomicBool,
+    /// Whether it has ended because the server did not answer or read in time.
+    hangs: AtomicBool,
 }
 
 /// The outcome of a call and the time of its arrival.
@@ -46,6 +50,14 @@ pub(super) struct TimedOutcome {
     pub(super) outcome: Result<Reply>,
     /// From this time on the call no longer counted as in flight on the connection.
     pub(super) at: Instant,
+}
+
+/// Why a call has no outcome.
+pub(super) enum Unanswered {
+    /// It was certainly not sent.
+    NotSent,
+    /// The connection ended before the answer; the server may have run the call, and may still run it if it hangs.
+    Lost { hangs: bool },
 }
 
 impl TimedOutcome {
@@ -61,16 +73,16 @@ pub(super) struct ConnectionTask {
     outgoing: Outgoing,
     frames: Receiver<Bytes>,
     patience: Duration,
+    ping_every: Duration,
+    silence_max: Duration,
 }
-
-/// Interval of pings.
-const PING_EVERY: Duration = Duration::from_secs(5);
 
 impl Connection {
     /// Performs the handshake: each side proves to the other that it has the key.
     pub(super) async fn begin(
         (mut incoming, mut outgoing): (Incoming, Outgoing),
         options: &PoolOptions,
+        server: usize,
     ) -> Result<(Arc<Self>, ConnectionTask), ConnectionError> {
         let sides = (&mut incoming, &mut outgoing);
         let allowed = handshake::connect(sides, &options.key, options.patience).await?;
@@ -82,7 +94,9 @@ impl Connection {
             waiting: Mutex::default(),
             next: AtomicU64::new(1),
             in_flight_max,
+            server,
             closing: AtomicBool::new(false),
+            hangs: AtomicBool::new(false),
         });
         let running = ConnectionTask {
             connection: Arc::clone(&connection),
@@ -90,8 +104,15 @@ impl Connection {
             outgoing,
             frames,
             patience: options.patience,
+            ping_every: options.ping_every,
+            silence_max: options.silence_max,
         };
         Ok((connection, running))
+    }
+
+    /// Returns the index of the server in the list.
+    pub(super) fn server(&self) -> usize {
+        self.server
     }
 
     /// Returns the number of calls without an answer.
@@ -107,11 +128,15 @@ impl Connection {
             && self.in_flight() < self.in_flight_max
     }
 
-    /// Makes a call; returns `None` if it was certainly not sent.
-    pub(super) async fn call(&self, call: &Call, deadline: Instant) -> Option<TimedOutcome> {
+    /// Makes a call; past the deadline its outcome is [`Error::Unavailable`].
+    pub(super) async fn call(
+        &self,
+        call: &Call,
+        deadline: Instant,
+    ) -> std::result::Result<TimedOutcome, Unanswered> {
         let call = match to_raw_value(call) {
             Ok(call) => call,
-            Err(error) => return Some(TimedOutcome::now(Err(Error::internal(error)))),
+            Err(error) => return Ok(TimedOutcome::now(Err(Error::internal(error)))),
         };
         let left = deadline.saturating_duration_since(Instant::now());
         let deadline_ms = u32::try_from(left.as_millis()).unwrap_or(u32::MAX);
@@ -121,7 +146,7 @@ impl Connection {
         {
             let mut waiting = self.waiting.lock();
             if self.closing.load(Ordering::Acquire) || waiting.len() >= self.in_flight_max {
-                return None;
+                return Err(Unanswered::NotSent);
             }
             waiting.insert(id, reply);
         }
@@ -129,14 +154,21 @@ impl Connection {
         let _given_up = CancelOnDrop { connection: self, id };
         if self.frames.try_send(frame).is_err() {
             self.waiting.lock().remove(&id);
-            return None;
+            return Err(Unanswered::NotSent);
         }
-        let failed = |why| TimedOutcome::now(Err(Error::unavailable(why)));
-        Some(match timeout_at(deadline, answer).await {
-            Ok(Ok(answered)) => answered,
-            Ok(Err(_)) => failed("lost the connection to the accounts tier"),
-            Err(_) => failed("timed out waiting for the accounts tier"),
-        })
+        match timeout_at(deadline, answer).await {
+            Ok(Ok(answered)) => Ok(answered),
+            Ok(Err(_)) => Err(Unanswered::Lost { hangs: self.hangs.load(Ordering::Acquire) }),
+            Err(_) => {
+                let late = Error::unavailable("timed out waiting for the accounts tier");
+                Ok(TimedOutcome::now(Err(late)))
+            }
+        }
+    }
+
+    /// Takes no more calls; the connection ends when all are answered.
+    pub(super) fn retire(&self) {
+        self.closing.store(true, Ordering::Release);
     }
 
     fn end(&self) {
@@ -165,14 +197,18 @@ impl ConnectionTask {
     /// Sends calls and delivers answers until the connection ends; returns why. `better` is called whenever
     /// capacity may have become free.
     pub(super) async fn run(self, better: impl Fn()) -> ConnectionError {
-        let Self { connection, incoming, outgoing, frames, patience } = self;
+        let Self { connection, incoming, outgoing, frames, patience, ping_every, silence_max } =
+            self;
         let ends = EndOnDrop(&connection);
         let ended = tokio::select! {
-            ended = read_loop(&connection, incoming, patience, &better) => ended,
-            ended = write_loop(outgoing, frames, patience, &better) => ended,
+            ended = read_loop(&connection, incoming, silence_max, &better) => ended,
+            ended = write_loop(outgoing, frames, (ping_every, patience), &better) => ended,
         };
+        let ended = ended.err().unwrap_or(ConnectionError::Closed);
+        let hangs = matches!(ended, ConnectionError::ReadTimeout | ConnectionError::WriteTimeout);
+        connection.hangs.store(hangs, Ordering::Release);
         drop(ends);
-        ended.err().unwrap_or(ConnectionError::Closed)
+        ended
     }
 }
 
@@ -188,12 +224,12 @@ impl Drop for EndOnDrop<'_> {
 async fn read_loop(
     connection: &Connection,
     mut incoming: Incoming,
-    patience: Duration,
+    silence_max: Duration,
     better: impl Fn(),
 ) -> Result<(), ConnectionError> {
     loop {
         // A live server answers every ping.
-        let frame = receive(&mut incoming, PING_EVERY + patience).await?;
+        let frame = receive(&mut incoming, silence_max).await?;
         match serde_json::from_slice(&frame).map_err(ConnectionError::InvalidMessage)? {
             FromServer::Answer { id, outcome } => {
                 // The answer to a cancelled call is dropped.
@@ -204,7 +240,7 @@ async fn read_loop(
                 better();
             }
             FromServer::Pong => {}
-            FromServer::Closing => connection.closing.store(true, Ordering::Release),
+            FromServer::Closing => connection.retire(),
         }
         if connection.closing.load(Ordering::Acquire) && connection.in_flight() == 0 {
             return Ok(());
@@ -212,14 +248,14 @@ async fn read_loop(
     }
 }
 
-/// Sends queued frames in batches, and a ping every [`PING_EVERY`].
+/// Sends queued frames in batches, and pings.
 async fn write_loop(
     mut outgoing: Outgoing,
     mut frames: Receiver<Bytes>,
-    patience: Duration,
+    (ping_every, patience): (Duration, Duration),
     better: impl Fn(),
 ) -> Result<(), ConnectionError> {
-    let mut pings = interval(PING_EVERY);
+    let mut pings = interval(ping_every);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let first = tokio::select! {

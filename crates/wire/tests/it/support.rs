@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use lodge_domain::{
     Error, Result,
-    accounts::{Backend, Call, Reply, SessionDigest, Username},
+    accounts::{Backend, Call, OwnAccountCall, Reply, SessionDigest, Username},
 };
 use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey, serve};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusRecorder};
@@ -62,9 +62,9 @@ impl Counted {
     }
 }
 
-/// A backend: `User` is answered with not found, `Who` waits for a permit of `leaves`, `Providers` panics.
+/// A backend: `User` is answered with not found, `Who` and sign-out wait for a permit of `leaves`, `Providers` panics.
 pub(crate) struct Echo {
-    /// Permits for `Who` calls to finish.
+    /// Permits for waiting calls to finish.
     pub(crate) leaves: Semaphore,
     /// Calls in flight.
     pub(crate) under_way: AtomicUsize,
@@ -87,7 +87,7 @@ impl Backend for Echo {
         let _under_way = UnderWay(&self.under_way);
         let outcome = match call {
             Call::User(name) => Err(Error::NotFound(name.to_string().into())),
-            Call::Who(_) => {
+            Call::Who(_) | Call::Own { call: OwnAccountCall::SignOut, .. } => {
                 self.leaves.acquire().await.unwrap().forget();
                 Ok(Reply::Done)
             }
