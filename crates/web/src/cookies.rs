@@ -3,14 +3,12 @@
 use http::{HeaderMap, HeaderValue, header};
 use lodge_domain::{Error, Result};
 
-/// A cookie to set: always `HttpOnly`, and `Secure` if the site uses TLS.
+/// A cookie to set, for all pages: always `HttpOnly`, and `Secure` if the site uses TLS.
 pub(crate) struct Cookie<'a> {
     /// The name.
     pub(crate) name: &'a str,
     /// The value, of characters that need no quoting.
     pub(crate) value: &'a str,
-    /// The path that the cookie is sent to.
-    pub(crate) path: &'a str,
     /// `Strict` or `Lax`.
     pub(crate) same_site: &'static str,
     /// The lifetime in seconds; 0 deletes the cookie.
@@ -20,17 +18,17 @@ pub(crate) struct Cookie<'a> {
 impl Cookie<'_> {
     /// Formats the `Set-Cookie` header.
     pub(crate) fn header(&self, secure: bool) -> Result<HeaderValue> {
-        let Self { name, value, path, same_site, max_age_seconds } = self;
+        let Self { name, value, same_site, max_age_seconds } = self;
         let secure = if secure { "; Secure" } else { "" };
         let text = format!(
-            "{name}={value}; Path={path}; Max-Age={max_age_seconds}; HttpOnly; SameSite={same_site}{secure}"
+            "{name}={value}; Path=/; Max-Age={max_age_seconds}; HttpOnly; SameSite={same_site}{secure}"
         );
         HeaderValue::try_from(text).map_err(Error::internal)
     }
 }
 
 /// The two names of a cookie: over TLS and over plain HTTP. Over TLS the prefix `__Host-` keeps sibling domains from
-/// setting a cookie for all pages; a cookie for some pages has `__Secure-`, which keeps plain HTTP from setting it.
+/// setting it.
 pub(crate) struct CookieName(pub(crate) &'static str, pub(crate) &'static str);
 
 impl CookieName {
@@ -44,7 +42,7 @@ impl CookieName {
         read(headers, self.of(secure))
     }
 
-    /// Formats the `Set-Cookie` header of a cookie for all pages; `Lax`, because the redirect from a provider starts on
+    /// Formats the `Set-Cookie` header; `Lax`, because the redirect from a provider starts on
     /// another site.
     pub(crate) fn header(
         &self,
@@ -53,16 +51,19 @@ impl CookieName {
         secure: bool,
     ) -> Result<HeaderValue> {
         let name = self.of(secure);
-        Cookie { name, value, path: "/", same_site: "Lax", max_age_seconds }.header(secure)
+        Cookie { name, value, same_site: "Lax", max_age_seconds }.header(secure)
     }
 }
 
 /// Returns the first cookie of that name; browsers send the one with the longest path first.
 pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    pairs(headers).find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// Returns the names and values of the cookies that the browser sent.
+pub(crate) fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs =
-        texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 #[cfg(test)]
@@ -81,16 +82,10 @@ mod tests {
 
     #[test]
     fn cookies_are_http_only() {
-        let cookie = Cookie {
-            name: "n",
-            value: "v",
-            path: "/links/gg",
-            same_site: "Strict",
-            max_age_seconds: 5,
-        };
+        let cookie = Cookie { name: "n", value: "v", same_site: "Strict", max_age_seconds: 5 };
         assert_eq!(
             cookie.header(true).unwrap(),
-            "n=v; Path=/links/gg; Max-Age=5; HttpOnly; SameSite=Strict; Secure"
+            "n=v; Path=/; Max-Age=5; HttpOnly; SameSite=Strict; Secure"
         );
         assert!(!cookie.header(false).unwrap().to_str().unwrap().contains("Secure"));
     }

@@ -420,7 +420,7 @@ fn hostile_queries_and_cookies_are_answered_with_pages() {
     let refused = server.ask("GET", "/links?search=1+2+3+4+5+6+7+8+9").browser();
     let page = refused.header("Cookie", &cookie).expect(400).text();
     assert!(page.contains("value=\"1 2 3 4 5 6 7 8 9\"") && page.contains("words"), "{page}");
-    for cookie in ["lodge_session=1.9999999999.x", "lodge_session=\"", "lodge_manage=manage_x"] {
+    for cookie in ["lodge_session=1.9999999999.x", "lodge_session=\"", "lodge_manage_gg=manage_x"] {
         server
             .ask("GET", "/links")
             .browser()

@@ -114,7 +114,7 @@ fn a_repeated_refusal_is_answered_as_the_first_time() {
 fn a_repeated_form_that_renews_the_key_keeps_the_owner_signed_in() {
     let server = lodge().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
-    let old = format!("__Secure-lodge_manage={}", link["manage_key"].as_str().unwrap());
+    let old = format!("__Host-lodge_manage_gg={}", link["manage_key"].as_str().unwrap());
     let form = "form=f47ac10b-58cc-4372-a567-0e02b2c3d479&version=1&target=example.org";
     let form = format!("{form}&new_manage_key=on");
     let save = || server.post("/links/gg").browser().header("Cookie", &old).form(&form).send();

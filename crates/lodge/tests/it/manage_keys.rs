@@ -32,7 +32,7 @@ impl OwnedLink {
 
     /// A request with the manage key in the cookie, as browsers kept it for 90 days.
     fn page(&self, method: &str, path: &str) -> Request {
-        let cookie = format!("lodge_manage={}", self.key);
+        let cookie = format!("lodge_manage_mine={}", self.key);
         self.server.ask(method, path).browser().header("Cookie", &cookie)
     }
 
@@ -114,7 +114,7 @@ fn the_owner_gets_no_manage_key_from_the_api() {
 /// Returns whether a response sets the cookie with a manage key.
 fn sets_key(response: &Response) -> bool {
     response.headers.iter().any(|(name, value)| {
-        name == "set-cookie" && value.starts_with("lodge_manage=") && !value.contains("Max-Age=0")
+        name == "set-cookie" && value.starts_with("lodge_manage_") && !value.contains("Max-Age=0")
     })
 }
 
@@ -124,7 +124,7 @@ fn the_owners_pages_show_and_store_no_manage_key() {
     let send = |path: &str, form: &str| server.on_page(&token, "POST", path).form(form).send();
     let made = send("/links", "target=example.org&short=mine");
     made.leads_to(303, "/links/mine");
-    let notice = "lodge_notice=created";
+    let notice = "lodge_notice_mine=created";
     let cookies = format!("lodge_session={token}; {notice}");
     let page = server.ask("GET", "/links/mine").browser().header("Cookie", &cookies).expect(200);
     let page = page.says("Your link is ready.").text();

@@ -70,7 +70,7 @@ fn a_site_on_tls_sends_hsts_and_secure_cookies() {
     let cookies: Vec<_> = made.headers.iter().filter(|(name, _)| name == "set-cookie").collect();
     assert_eq!(cookies.len(), 2, "{made:?}");
     for (_, cookie) in cookies {
-        let is_secure = cookie.starts_with("__Secure-lodge_") && cookie.ends_with("; Secure");
+        let is_secure = cookie.starts_with("__Host-lodge_") && cookie.ends_with("; Secure");
         assert!(is_secure, "{cookie}");
     }
     let wide = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
@@ -129,10 +129,7 @@ fn a_notice_and_a_new_manage_key_are_shown_to_their_creator_for_a_short_time() {
     let server = Lodge::new().start();
     let made = server.post("/links").form("target=example.org&short=gg").send();
     let [manage, created]: [String; 2] = cookies_of(&made).try_into().unwrap();
-    assert!(
-        created.contains("; Path=/links/gg; Max-Age=600; HttpOnly; SameSite=Strict"),
-        "{created}"
-    );
+    assert!(created.contains("; Path=/; Max-Age=600; HttpOnly; SameSite=Strict"), "{created}");
     let page = |cookies: &[&String]| {
         let cookies: Vec<_> = cookies.iter().map(|cookie| pair(cookie)).collect();
         let page = server.ask("GET", "/links/gg").browser();

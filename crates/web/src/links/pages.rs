@@ -5,6 +5,7 @@ mod chart;
 mod create;
 mod form;
 mod keys;
+mod link_cookie;
 mod list;
 mod manage;
 mod notice;

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::header;
 use lodge_domain::{
     Error,
     links::{Caller, Link, Short},
 };
 
+use super::link_cookie::LinkCookie;
 use crate::{
-    cookies::{Cookie, CookieName},
     error::Problem,
     links::{app::LinksApp, dto},
     pages::words,
@@ -18,8 +17,8 @@ use crate::{
     session,
 };
 
-/// The cookie with a link's manage key; its path limits it to that link's pages.
-const MANAGE_COOKIE: CookieName = CookieName("__Secure-lodge_manage", "lodge_manage");
+/// The cookie with a link's manage key.
+const MANAGE_COOKIE: LinkCookie = LinkCookie("lodge_manage");
 
 /// The lifetime of the manage cookie, in seconds.
 const MANAGE_COOKIE_MAX_AGE_S: i64 = 90 * 24 * 60 * 60;
@@ -54,7 +53,7 @@ pub(super) async fn managed(
     asked: &RequestContext,
     short: &Short,
 ) -> Result<Option<(Arc<Link>, Caller)>, Error> {
-    let kept = MANAGE_COOKIE.read(&asked.headers, asked.over_tls());
+    let kept = MANAGE_COOKIE.read(asked, short);
     let kept = kept.map(|key| Caller::ManageKey(key.to_owned()));
     for caller in kept.into_iter().chain([creator(app, asked).await?]) {
         match app.links.managed(short, &caller).await {
@@ -73,7 +72,7 @@ pub(super) fn set_manage_key_cookie(
     key: &str,
     response: &mut Response,
 ) -> Result<(), Problem> {
-    set_cookie(asked, short, &MANAGE_COOKIE, Some((key, MANAGE_COOKIE_MAX_AGE_S)), response)
+    MANAGE_COOKIE.set(asked, short, (key, MANAGE_COOKIE_MAX_AGE_S), response)
 }
 
 /// Removes a link's manage key from the browser.
@@ -82,22 +81,5 @@ pub(super) fn remove_manage_key_cookie(
     short: &Short,
     response: &mut Response,
 ) -> Result<(), Problem> {
-    set_cookie(asked, short, &MANAGE_COOKIE, None, response)
-}
-
-/// Sets a cookie for the pages of a link, with its lifetime in seconds, or removes it.
-pub(super) fn set_cookie(
-    asked: &RequestContext,
-    short: &Short,
-    name: &CookieName,
-    value: Option<(&str, i64)>,
-    response: &mut Response,
-) -> Result<(), Problem> {
-    let path = format!("/links/{short}");
-    let (value, max_age_seconds) = value.unwrap_or_default();
-    let secure = asked.over_tls();
-    let name = name.of(secure);
-    let cookie = Cookie { name, value, path: &path, same_site: "Strict", max_age_seconds };
-    response.headers_mut().append(header::SET_COOKIE, cookie.header(secure)?);
-    Ok(())
+    MANAGE_COOKIE.remove(asked, short, response)
 }

@@ -74,7 +74,7 @@ pub(super) async fn show(
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::OK, None);
     };
-    let (notice, errors) = (Notice::read(&asked), FormErrors::default());
+    let (notice, errors) = (Notice::read(&asked, &link.short), FormErrors::default());
     let form = LinkForm::of(&link, &*app.site.random);
     let mut response = page(&app, &asked, (&link, &caller), notice, &form, &errors).await?;
     if let Some(notice) = notice {

@@ -4,11 +4,11 @@
 use axum::response::Response;
 use lodge_domain::links::{Link, Short};
 
-use super::access::set_cookie;
-use crate::{cookies::CookieName, error::Problem, request::RequestContext};
+use super::link_cookie::LinkCookie;
+use crate::{error::Problem, request::RequestContext};
 
-/// The cookie with a notice; its path limits it to the link's pages.
-const COOKIE: CookieName = CookieName("__Secure-lodge_notice", "lodge_notice");
+/// The cookie with a notice.
+const COOKIE: LinkCookie = LinkCookie("lodge_notice");
 
 /// The lifetime of the cookie in seconds: the time in which a page can be reloaded to read a new manage key again.
 const MAX_AGE_S: i64 = 10 * 60;
@@ -32,9 +32,9 @@ impl Notice {
     const ALL: [Self; 5] =
         [Self::Created, Self::Saved, Self::SavedWithKey, Self::NewKey, Self::Shown];
 
-    /// Returns the notice in the browser's cookie.
-    pub(super) fn read(asked: &RequestContext) -> Option<Self> {
-        let value = COOKIE.read(&asked.headers, asked.over_tls())?;
+    /// Returns the notice of a link in the browser's cookie.
+    pub(super) fn read(asked: &RequestContext, short: &Short) -> Option<Self> {
+        let value = COOKIE.read(asked, short)?;
         Self::ALL.into_iter().find(|notice| notice.name() == value)
     }
 
@@ -43,7 +43,8 @@ impl Notice {
         if has_new_key {
             return Self::NewKey;
         }
-        let shows_key = Self::read(asked).is_some_and(|notice| notice.shows_key(link));
+        let notice = Self::read(asked, &link.short);
+        let shows_key = notice.is_some_and(|notice| notice.shows_key(link));
         if shows_key { Self::SavedWithKey } else { Self::Saved }
     }
 
@@ -54,7 +55,7 @@ impl Notice {
         short: &Short,
         response: &mut Response,
     ) -> Result<(), Problem> {
-        set_cookie(asked, short, &COOKIE, Some((self.name(), MAX_AGE_S)), response)
+        COOKIE.set(asked, short, (self.name(), MAX_AGE_S), response)
     }
 
     /// Updates the cookie after a page with the notice.
@@ -68,7 +69,7 @@ impl Notice {
             // Keeps its lifetime.
             Self::Shown => Ok(()),
             _ if self.shows_key(link) => Self::Shown.set(asked, &link.short, response),
-            _ => set_cookie(asked, &link.short, &COOKIE, None, response),
+            _ => COOKIE.remove(asked, &link.short, response),
         }
     }
 
