@@ -59,6 +59,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NOT_PUBLIC: &str =
     "has no public address; the setting board.hooks_private = true allows private ones";
 
+const NOT_ENCRYPTED: &str =
+    "must begin with https://; the setting board.hooks_private = true allows http://";
+
 type HookClient = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
 
 /// Sends deliveries over HTTP. No redirect is followed.
@@ -94,22 +97,30 @@ impl HookSender {
         self.client.get_or_try_init(made).await
     }
 
-    /// Whether a URL's host is an address that is not public, or a local name. The connector resolves only names.
-    fn is_refused(&self, url: &Url) -> bool {
-        let address = match url.host() {
-            Some(Host::Ipv4(address)) => address.into(),
-            Some(Host::Ipv6(address)) => address.into(),
-            Some(Host::Domain(name)) => return !self.private_allowed && is_local(name),
-            None => return true,
+    /// Returns why nothing is sent to a URL, if it can be told without resolving its name; the connector checks the
+    /// addresses of names.
+    fn refusal(&self, url: &Url) -> Option<&'static str> {
+        if self.private_allowed {
+            return None;
+        }
+        let may_be_public = match url.host() {
+            Some(Host::Ipv4(address)) => is_public(address.into()),
+            Some(Host::Ipv6(address)) => is_public(address.into()),
+            Some(Host::Domain(name)) => !is_local(name),
+            None => false,
         };
-        !self.private_allowed && !is_public(address)
+        match url.scheme() {
+            _ if !may_be_public => Some(NOT_PUBLIC),
+            "https" => None,
+            _ => Some(NOT_ENCRYPTED),
+        }
     }
 
     /// Sends a delivery; returns the response's status, or the error of a failed delivery.
     async fn answer(&self, delivery: Delivery) -> Result<StatusCode, String> {
         let url = Url::parse(delivery.url.as_str()).map_err(|error| error.to_string())?;
-        if self.is_refused(&url) {
-            return Err(NOT_PUBLIC.to_owned());
+        if let Some(why) = self.refusal(&url) {
+            return Err(why.to_owned());
         }
         let request = Request::post(url.as_str())
             .header(header::USER_AGENT, USER_AGENT)
@@ -136,10 +147,7 @@ impl HookSender {
 impl Deliver for HookSender {
     fn check(&self, url: &HookUrl) -> Result<()> {
         let url = Url::parse(url.as_str()).map_err(|_| Error::invalid("url", "must be a URL"))?;
-        if self.is_refused(&url) {
-            return Err(Error::invalid("url", NOT_PUBLIC));
-        }
-        Ok(())
+        self.refusal(&url).map_or(Ok(()), |why| Err(Error::invalid("url", why)))
     }
 
     async fn deliver(&self, delivery: Delivery) -> DeliveryOutcome {
@@ -363,6 +371,19 @@ mod tests {
         assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "a connection was made");
         let allowed = HookSender::new(true);
         assert!(allowed.check(&HookUrl::parse("http://127.0.0.1/").unwrap()).is_ok());
+    }
+
+    #[test]
+    fn deliveries_to_public_addresses_are_encrypted() {
+        let check = |private_allowed, url| {
+            HookSender::new(private_allowed).check(&HookUrl::parse(url).unwrap())
+        };
+        for url in ["http://example.org/hook", "http://203.0.114.1/", "http://[2600::1]/"] {
+            let refused = check(false, url).unwrap_err().to_string();
+            assert!(refused.contains(NOT_ENCRYPTED), "{url}: {refused}");
+            assert!(check(true, url).is_ok(), "{url}");
+        }
+        assert!(check(false, "https://example.org/hook").is_ok());
     }
 
     #[tokio::test]

@@ -128,6 +128,9 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
 }
 
 fn warn(config: &Config) {
+    for setting in config.unencrypted() {
+        outln!("note  {setting} is false: connections to other machines are not encrypted");
+    }
     for app in config.unshared_apps() {
         outln!(
             "note  {app}.store: data in the data folder is visible to this process only; serve {app} from one process"

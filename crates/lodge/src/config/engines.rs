@@ -1,6 +1,6 @@
 //! The settings of Cassandra, Redis, RabbitMQ and MariaDB.
 
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use lodge_domain::links::Mode;
@@ -74,6 +74,35 @@ impl RedisConfig {
     pub(crate) fn is_used(&self) -> bool {
         !self.sentinels.is_empty()
     }
+}
+
+impl Config {
+    /// Returns the settings that are off although they would encrypt connections to other machines.
+    pub(crate) fn unencrypted(&self) -> Vec<&'static str> {
+        let connections = [
+            ("cassandra.tls", self.cassandra.tls, &self.cassandra.nodes),
+            ("redis.tls", self.redis.tls, &self.redis.sentinels),
+            ("rabbitmq.tls", self.rabbitmq.tls, &self.rabbitmq.nodes),
+            ("mariadb.tls", self.mariadb.tls, &self.mariadb.nodes),
+            ("accounts.tls", self.accounts.tls, &self.accounts.servers),
+        ];
+        let leaves = |servers: &[String]| servers.iter().any(|server| !is_on_this_machine(server));
+        let open = connections.into_iter().filter(|(_, tls, servers)| !tls && leaves(servers));
+        let mut settings: Vec<_> = open.map(|(setting, ..)| setting).collect();
+        let accounts = &self.accounts;
+        let is_open = !accounts.tls && !accounts.listen.ip().is_loopback();
+        if is_open && self.stores_accounts() && accounts.accepts_web_tier() {
+            settings.push("accounts.tls");
+        }
+        settings
+    }
+}
+
+/// Whether `host:port` names this machine.
+fn is_on_this_machine(server: &str) -> bool {
+    let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
+    let address: Result<IpAddr, _> = host.trim_matches(['[', ']']).parse();
+    address.map_or(host == "localhost", |address| address.is_loopback())
 }
 
 pub(super) fn check(config: &Config) -> Result<()> {
@@ -183,4 +212,19 @@ fn check_writes(config: &Config) -> Result<()> {
         bail!("rabbitmq.ca_file requires rabbitmq.tls = true");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_addresses_are_on_this_machine() {
+        for server in ["127.0.0.1:6379", "127.9.1.2:1", "[::1]:3306", "localhost:5672"] {
+            assert!(is_on_this_machine(server), "{server}");
+        }
+        for server in ["10.0.0.1:6379", "[2600::1]:3306", "redis:6379", "localhost.example:1", ""] {
+            assert!(!is_on_this_machine(server), "{server}");
+        }
+    }
 }

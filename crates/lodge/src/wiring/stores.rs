@@ -67,6 +67,9 @@ pub(super) struct AccountPorts {
 impl Stores {
     /// Opens the configured engines of the apps that this process stores.
     pub(super) async fn open(config: &Config) -> Result<Self> {
+        for setting in config.unencrypted() {
+            tracing::warn!(setting, "connections to other machines are not encrypted");
+        }
         for app in config.unshared_apps() {
             tracing::warn!(app, "stored in the data folder, which other processes cannot read");
         }

@@ -22,7 +22,7 @@ fn a_good_configuration_is_reported_line_by_line() {
     let ran = lodge.run(&["check", "--listen", &public, "--ops-listen", &ops]);
     ran.says(0, &["in use by a running server", "is in use; a server is running"]);
     server.stop();
-    lodge.run(&FREE).prints("format 25");
+    lodge.run(&FREE).prints("format 26");
 }
 
 #[test]
@@ -47,6 +47,24 @@ fn a_bad_configuration_is_reported_and_exits_with_1() {
     let ran = open.run(&["check", "--listen", "0.0.0.0:0", "--ops-listen", "127.0.0.1:0"]);
     // A note does not fail the check.
     ran.says(0, &["note  public_url", "can create links"]);
+}
+
+#[test]
+fn plain_connections_to_other_machines_are_reported() {
+    let plain = "note  redis.tls is false: connections to other machines are not encrypted";
+    let check = |sentinels: &str, tls: &str| {
+        let lodge = Lodge::new()
+            .with("LODGE_APPS", "links")
+            .with("LODGE_LINKS_STORE", "cassandra")
+            .with("LODGE_CASSANDRA_NODES", "127.0.0.1:1")
+            .with("LODGE_REDIS_SENTINELS", sentinels)
+            .with("LODGE_REDIS_MASTERS", "lodge")
+            .with("LODGE_REDIS_TLS", tls);
+        lodge.run(&FREE).out
+    };
+    assert!(check("127.0.0.1:2,192.0.2.1:2", "false").contains(plain));
+    assert!(!check("127.0.0.1:2,127.0.0.2:2", "false").contains(plain));
+    assert!(!check("127.0.0.1:2,192.0.2.1:2", "true").contains(plain));
 }
 
 #[test]
