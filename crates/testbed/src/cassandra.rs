@@ -62,6 +62,14 @@ pub(crate) fn lose_disk(layout: &Layout, member: Member) -> Result<()> {
     configure(layout, member, "auto_bootstrap: true\n", |seed| seed != member)
 }
 
+/// Makes a node require logins, from its first start on.
+pub(crate) fn require_logins(layout: &Layout, member: Member) -> Result<()> {
+    let file = layout.folder(member).join("cassandra.yaml");
+    let settings = fs::read_to_string(&file)?;
+    let logins = "authenticator: PasswordAuthenticator\nauthorizer: CassandraAuthorizer\n";
+    Ok(fs::write(file, settings + logins)?)
+}
+
 fn configure(
     layout: &Layout,
     member: Member,

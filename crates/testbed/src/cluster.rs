@@ -116,6 +116,14 @@ impl Cluster {
         self.start_all(members.iter().copied())
     }
 
+    /// Starts one Cassandra node without data that requires logins. Its superuser is `cassandra`, with the same word as
+    /// password. Fails as [`Self::up`] does.
+    pub fn up_with_logins(&self, node: Member) -> Result<()> {
+        self.prepare([node].into_iter())?;
+        cassandra::require_logins(&self.layout, node)?;
+        self.start_all([node])
+    }
+
     /// Starts the processes that are down and waits until they are ready. Fails if one is not ready within three
     /// minutes; the error ends with its log.
     pub fn start_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::{
     authority::Authority,
     mariadb::Mariadb,
     member::{Kind, Member},
+    redis,
 };
 
 /// A cluster's folder and its block of loopback addresses. Clusters in different blocks can run at the same time.
@@ -155,6 +156,7 @@ impl Layout {
             ("LODGE_LINKS_STORE", "cassandra".to_owned()),
             ("LODGE_CASSANDRA_NODES", self.list(Kind::Cassandra)),
             ("LODGE_REDIS_SENTINELS", self.list(Kind::Sentinel)),
+            ("LODGE_REDIS_USERNAME", redis::USER.to_owned()),
             ("LODGE_REDIS_PASSWORD_FILE", self.secret_path(Kind::Redis)),
             ("LODGE_REDIS_SENTINEL_PASSWORD_FILE", self.secret_path(Kind::Redis)),
         ]

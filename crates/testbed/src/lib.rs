@@ -25,3 +25,14 @@ pub use mariadb::Mariadb;
 pub use member::{Kind, Member};
 pub use process::wait_until;
 pub use web::UncachedLodge;
+
+/// Returns the commands that give Lodge's user its rights at Redis, RabbitMQ and MariaDB, in a deployment whose keys,
+/// queues and database begin with `lodge`: the rights that it has on this cluster.
+pub fn rights() -> [String; 3] {
+    let (configure, both) = (rabbitmq::CONFIGURE, rabbitmq::READ_AND_WRITE);
+    [
+        format!("ACL SETUSER lodge on >… ~lodge:* &lodge:* {}", redis::COMMANDS),
+        format!("rabbitmqctl set_permissions lodge '{configure}' '{both}' '{both}'"),
+        format!("GRANT {} ON lodge.* TO lodge;", mariadb::PRIVILEGES),
+    ]
+}

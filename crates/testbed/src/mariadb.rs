@@ -18,6 +18,12 @@ use crate::{
 /// The user as which Lodge connects.
 pub const USER: &str = "lodge";
 
+/// The privileges of Lodge's user.
+pub(crate) const PRIVILEGES: &str = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX";
+
+/// The user of tests that do what Lodge may not.
+pub const ADMIN: &str = "lodge_admin";
+
 /// A MariaDB server with its files in one folder.
 #[derive(Debug, Clone)]
 pub struct Mariadb {
@@ -37,8 +43,8 @@ impl Mariadb {
     }
 
     /// Creates the server's files from a fresh installation, which is created once and cached in `cache`. At each start
-    /// the server creates the user [`USER`], if absent, with `password` and all privileges on databases whose names
-    /// begin with `lodge`. Fails if the installation fails.
+    /// the server creates the users [`USER`] and [`ADMIN`], if absent, with `password`; [`USER`] may use databases whose
+    /// names begin with `lodge`. Fails if the installation fails.
     pub fn prepare(&self, cache: &Path, password: &str, tls: Option<&Authority>) -> Result<()> {
         let template = template(cache)?;
         fs::create_dir_all(&self.folder)?;
@@ -64,10 +70,12 @@ impl Mariadb {
             self.address.port(),
         );
         fs::write(self.folder.join("my.cnf"), text)?;
-        let user = format!("'{USER}'@'%'");
         let init = format!(
-            "CREATE USER IF NOT EXISTS {user} IDENTIFIED BY '{password}';\n\
-             GRANT ALL ON `lodge%`.* TO {user};\n"
+            "CREATE USER IF NOT EXISTS '{USER}'@'%' IDENTIFIED BY '{password}';\n\
+             REVOKE ALL PRIVILEGES, GRANT OPTION FROM '{USER}'@'%';\n\
+             GRANT {PRIVILEGES} ON `lodge%`.* TO '{USER}'@'%';\n\
+             CREATE USER IF NOT EXISTS '{ADMIN}'@'%' IDENTIFIED BY '{password}';\n\
+             GRANT ALL ON *.* TO '{ADMIN}'@'%';\n"
         );
         Ok(fs::write(self.folder.join("init.sql"), init)?)
     }
@@ -87,7 +95,7 @@ impl Mariadb {
         let mut client = Command::new("mariadb");
         client
             .arg("--no-defaults")
-            .args(["--host", &self.address.ip().to_string(), "--user", USER])
+            .args(["--host", &self.address.ip().to_string(), "--user", ADMIN])
             .args(["--port", &self.address.port().to_string()])
             .args(["--execute", &format!("CREATE DATABASE {name}")])
             .env("MYSQL_PWD", password);

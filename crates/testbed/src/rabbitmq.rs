@@ -18,6 +18,11 @@ const SCRIPTS: &str = "/usr/lib/rabbitmq/bin";
 
 const USER: &str = "lodge";
 
+/// What the user may configure, and what it may read and write: the default exchange as well. Reading it means nothing,
+/// but RabbitMQ 3.10 takes the two settings of its configuration for each other.
+pub(crate) const CONFIGURE: &str = "^lodge";
+pub(crate) const READ_AND_WRITE: &str = "^(lodge.*|amq[.]default)$";
+
 /// Writes a node's configuration.
 pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
     let (folder, ip) = (layout.folder(member), layout.ip(member));
@@ -31,6 +36,8 @@ pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
          ssl_options.cacertfile = {}\nssl_options.certfile = {}\nssl_options.keyfile = {}\n\
          ssl_options.verify = verify_none\nssl_options.fail_if_no_peer_cert = false\n\
          default_user = {USER}\ndefault_pass = {}\nloopback_users = none\n\
+         default_user_tags.administrator = false\ndefault_permissions.configure = {CONFIGURE}\n\
+         default_permissions.read = {READ_AND_WRITE}\ndefault_permissions.write = {READ_AND_WRITE}\n\
          cluster_formation.peer_discovery_backend = rabbit_peer_discovery_classic_config\n{}\
          cluster_partition_handling = pause_minority\nnet_ticktime = 5\n\
          vm_memory_high_watermark.absolute = 512MB\ndisk_free_limit.absolute = 50MB\n",

@@ -15,6 +15,12 @@ use crate::{
     member::{Kind, Member},
 };
 
+/// The user of Lodge, and the commands that it may run.
+pub(crate) const USER: &str = "lodge";
+pub(crate) const COMMANDS: &str = "+get +mget +set +del +unlink +exists +pexpire +persist +hget +hmget +hset +hdel \
+                                   +zadd +zrem +zrange +zremrangebyscore +publish +subscribe +multi +exec +eval \
+                                   +evalsha +script|load +wait +role +info";
+
 /// The sentinels' name for the master.
 pub(crate) const MASTER_NAME: &str = "lodge";
 
@@ -32,6 +38,7 @@ pub(crate) fn prepare_server(layout: &Layout, member: Member) -> Result<()> {
     let text = format!(
         "bind {ip}\nport 6379\nprotected-mode no\ndir {}\n\
          requirepass {password}\nmasterauth {password}\n\
+         user {USER} on >{password} ~lodge* &lodge* {COMMANDS}\n\
          appendonly yes\nappendfsync everysec\n\
          maxmemory 256mb\nmaxmemory-policy volatile-lru\n\
          replica-announce-ip {ip}\nreplica-announce-port 6379\n\

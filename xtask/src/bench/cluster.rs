@@ -115,10 +115,10 @@ fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
     let through: fn(&Cluster, &Scratch) -> Lodge = on;
     let replace: fn(&Cluster, &Scratch) -> Lodge = |cluster, scratch| {
         let lodge = on(cluster, scratch).with("LODGE_LINKS_MODE", "replace");
-        lodge.with("LODGE_CASSANDRA_KEYSPACE", "bench_replace")
+        lodge.with("LODGE_CASSANDRA_KEYSPACE", "lodge_bench_replace")
     };
     let later: fn(&Cluster, &Scratch) -> Lodge =
-        |cluster, scratch| write_behind(cluster, scratch, "bench_behind");
+        |cluster, scratch| write_behind(cluster, scratch, "lodge_bench_behind");
     for (name, lodge, same) in [
         ("creation, claim, write-through", through, ""),
         ("creation, replace, write-through", replace, ""),

@@ -57,12 +57,15 @@ const STEP: Duration = Duration::from_secs(30);
 pub(crate) async fn migrate(session: &Session, options: &Options, holder: Uuid) -> Result<()> {
     let migration = Migration { session, keyspace: &options.keyspace, holder };
     let (keyspace, copies) = (&options.keyspace, options.copies);
-    migration
-        .run(&format!(
-            "CREATE KEYSPACE IF NOT EXISTS \"{keyspace}\" WITH replication = \
-             {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
-        ))
-        .await?;
+    // A role that may use one keyspace may not create any, not even one that exists.
+    if !migration.has_keyspace().await? {
+        migration
+            .run(&format!(
+                "CREATE KEYSPACE IF NOT EXISTS \"{keyspace}\" WITH replication = \
+                 {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
+            ))
+            .await?;
+    }
     // The id is derived from the name: a table created twice at once would get two ids, on which the
     // nodes never agree.
     let id = Uuid::new_v5(&TABLES, keyspace.as_bytes());
@@ -123,6 +126,15 @@ impl Migration<'_> {
             self.run(&note).await?;
         }
         Ok(())
+    }
+
+    async fn has_keyspace(&self) -> Result<bool> {
+        let known = "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?";
+        let mut known = Statement::new(known);
+        known.set_request_timeout(Some(STEP));
+        let result = self.session.query_unpaged(known, (self.keyspace,)).await;
+        let rows = result.map_err(Failure::from)?.into_rows_result().map_err(Failure::from)?;
+        Ok(rows.rows_num() > 0)
     }
 
     async fn version(&self) -> Result<usize> {

@@ -87,7 +87,7 @@ pub(crate) fn rabbit_options(name: &str) -> rabbitmq::Options {
 }
 
 fn fresh_name() -> String {
-    format!("behind-{}", Uuid::new_v4().simple())
+    format!("lodge-behind-{}", Uuid::new_v4().simple())
 }
 
 async fn stores() -> (Fixture, Process) {

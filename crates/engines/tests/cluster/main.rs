@@ -5,8 +5,10 @@
 mod answer_proxy;
 mod behind;
 mod cassandra;
+mod cassandra_role;
 mod mariadb;
 mod redis;
 mod redis_server;
+mod rights;
 mod testbed;
 mod tls;

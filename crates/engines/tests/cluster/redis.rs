@@ -73,7 +73,9 @@ impl Process {
 pub(crate) fn redis(prefix: &str) -> Redis {
     let layout = layout(&[Kind::Redis, Kind::Sentinel]);
     let password = layout.secret(Kind::Redis).unwrap();
-    Redis::new(options(nodes(Kind::Sentinel), &password, prefix)).unwrap()
+    let options = options(nodes(Kind::Sentinel), &password, prefix);
+    let login = Login { username: "lodge".to_owned(), ..options.login };
+    Redis::new(Options { login, ..options }).unwrap()
 }
 
 /// Connection options for the master `lodge` of these sentinels.
@@ -135,7 +137,7 @@ async fn a_link_that_one_process_has_read_another_finds_without_the_store() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_flush_a_copy_is_kept_again_within_a_second() {
-    let prefix = format!("flushed-{}", Uuid::new_v4().simple());
+    let prefix = format!("lodge-flushed-{}", Uuid::new_v4().simple());
     let process = Process::with(&redis(&prefix)).await;
     let link = create(&*process.links, link(&fresh("flushed"))).await;
     wait_for_copy(&process, &link.short).await;

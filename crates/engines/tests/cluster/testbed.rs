@@ -40,7 +40,8 @@ fn cluster(needed: &[Kind]) -> Cluster {
     Cluster::up_with(&workspace, members).unwrap()
 }
 
-fn workspace() -> PathBuf {
+/// The root of the checkout.
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 

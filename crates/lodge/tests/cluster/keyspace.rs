@@ -42,7 +42,7 @@ fn cassandra() -> Vec<SocketAddr> {
 }
 
 /// The keyspace of [`Keyspace::emptied`].
-const SHARED: &str = "move_shared";
+const SHARED: &str = "lodge_move_shared";
 
 /// A keyspace, which is dropped with this value if it is a new one.
 pub(crate) struct Keyspace {
@@ -54,7 +54,7 @@ pub(crate) struct Keyspace {
 impl Keyspace {
     /// Connects, and picks a unique name; does not create the keyspace.
     pub(crate) fn new() -> Self {
-        Self::named(format!("move_{}", Uuid::now_v7().simple()))
+        Self::named(format!("lodge_move_{}", Uuid::now_v7().simple()))
     }
 
     /// Connects to a keyspace that all callers share, one after the other, and empties its tables: three nodes on a

@@ -14,7 +14,10 @@ use lodge_contract::{AccountsFixture, PassesFixture};
 use lodge_domain::{failures::Failures, key_sessions::KeySessionStore, keys::KeyStore};
 use lodge_engines::mariadb::{MariaDb, Options};
 use lodge_sql::Statement;
-use lodge_testbed::{Kind, mariadb::USER};
+use lodge_testbed::{
+    Kind,
+    mariadb::{ADMIN, USER},
+};
 use mysql::{Conn, OptsBuilder, prelude::Queryable as _};
 use secrecy::ExposeSecret as _;
 
@@ -45,7 +48,7 @@ fn admin(options: &Options, database: &str) -> Conn {
     let opts = OptsBuilder::new()
         .ip_or_hostname(Some(host))
         .tcp_port(port.parse().unwrap())
-        .user(Some(&options.username))
+        .user(Some(ADMIN))
         .pass(Some(options.password.expose_secret()))
         .db_name(Some(database))
         .prefer_socket(false);
