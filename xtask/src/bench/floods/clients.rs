@@ -9,11 +9,14 @@ use anyhow::{Context as _, Result};
 use lodge_load::{SEED_PASSWORD, seeded_name};
 use serde_json::json;
 
-use super::ACCOUNTS;
 use crate::{
     bench::lodge::Lodge,
     http::{Answer, Http},
 };
+
+/// Accounts, all signed in. So many that the sign-ins of the measurement end none of these sessions: an account has at
+/// most 100.
+pub(super) const ACCOUNTS: u64 = 1_000;
 
 /// The name of the client that signs in.
 pub(super) const SIGN_INS: &str = "sign-ins";

@@ -1,10 +1,8 @@
 //! The floods: what each connection sends, and what the server must contain before.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::expect;
-pub(super) use super::flooder::Flooder;
 use crate::{bench::lodge::Lodge, http::Http};
 
 /// The addresses that a flood comes from.
@@ -95,7 +93,8 @@ impl Flood {
                     &headers,
                     Some(&body),
                 );
-                expect(answer.context("no answer")?.status, 200, "look-alikes")?;
+                let status = answer.context("no answer")?.status;
+                ensure!(status == 200, "look-alikes: {status}");
             }
         }
         Ok(())

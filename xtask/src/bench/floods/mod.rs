@@ -10,18 +10,15 @@ use clap::Args;
 use lodge_load::allow_connections;
 
 use self::{
-    clients::{CLIENTS, Client, SIGN_INS, Seen},
-    flood::{Flood, Flooder},
+    clients::{ACCOUNTS, CLIENTS, Client, SIGN_INS, Seen},
+    flood::Flood,
+    flooder::Flooder,
 };
 use super::{
     Options,
     figures::{Runs, table},
     lodge::{self, Lodge, Scratch, Server},
 };
-
-/// Accounts, all signed in. So many that the sign-ins of the measurement end none of these sessions: an account has at
-/// most 100.
-const ACCOUNTS: u64 = 1_000;
 
 /// Maximum latency with a flood: so many times that without it, or so many milliseconds more.
 const RATIO_MAX: f64 = 1.5;
@@ -116,10 +113,4 @@ fn print(client: &Client, without: &[Seen], with: &[Seen]) -> bool {
         if is_within { "within" } else { "NOT WITHIN" },
     );
     is_within
-}
-
-/// Fails if an answer of the preparation is not as expected.
-fn expect(status: u16, expected: u16, what: &str) -> Result<()> {
-    ensure!(status == expected, "{what}: {status}");
-    Ok(())
 }
