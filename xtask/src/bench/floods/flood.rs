@@ -14,7 +14,7 @@ const BODY: usize = 2 << 20;
 const MISSING: usize = 1 << 10;
 
 /// Links with passwords of one request.
-const PASSWORDS: usize = 100;
+const PASSWORDS: usize = 10;
 
 /// The links that nearly match the search, and how many one request creates.
 const LOOK_ALIKES: usize = 20_000;
@@ -35,14 +35,6 @@ pub(super) enum Flood {
     SilentConnections,
 }
 
-/// The behaviour of each connection of a flood.
-pub(super) struct Manner {
-    /// What it sends first.
-    pub(super) request: Vec<u8>,
-    /// Whether it sends that again after each answer.
-    pub(super) repeats: bool,
-}
-
 impl Flood {
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -53,7 +45,7 @@ impl Flood {
         }
     }
 
-    /// Whether its connections send complete requests, one after the other.
+    /// Whether its connections send their request again after each answer.
     pub(super) fn repeats(self) -> bool {
         matches!(self, Self::Passwords | Self::Searches)
     }
@@ -100,8 +92,8 @@ impl Flood {
         Ok(())
     }
 
-    /// How the connections with a token behave.
-    pub(super) fn manner(self, token: &str) -> Manner {
+    /// What each connection with a token sends.
+    pub(super) fn request(self, token: &str) -> Vec<u8> {
         let bulk = |length: usize, body: &[u8]| {
             let head = format!(
                 "POST /api/bulk/links HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
@@ -110,22 +102,20 @@ impl Flood {
             [head.as_bytes(), body].concat()
         };
         match self {
-            Self::StalledBodies => {
-                Manner { request: bulk(BODY, &vec![b' '; BODY - MISSING]), repeats: self.repeats() }
-            }
+            Self::StalledBodies => bulk(BODY, &vec![b' '; BODY - MISSING]),
             Self::Passwords => {
                 let link = json!({ "target": "example.org", "password": "a lantern in the fog" });
                 let body = json!({ "links": vec![link; PASSWORDS] }).to_string();
-                Manner { request: bulk(body.len(), body.as_bytes()), repeats: self.repeats() }
+                bulk(body.len(), body.as_bytes())
             }
             Self::Searches => {
                 let word = "x".repeat(WORD);
                 let head = format!(
                     "GET /api/links?search={word} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
                 );
-                Manner { request: head.into_bytes(), repeats: self.repeats() }
+                head.into_bytes()
             }
-            Self::SilentConnections => Manner { request: Vec::new(), repeats: self.repeats() },
+            Self::SilentConnections => Vec::new(),
         }
     }
 }

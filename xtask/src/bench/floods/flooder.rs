@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::time::{ClockId, clock_gettime};
 use socket2::{Domain, Socket, Type};
 
-use super::flood::{ADDRESSES, Flood, Manner};
+use super::flood::{ADDRESSES, Flood};
 
 /// The share of a core that the flood may use.
 const SHARE: f64 = 0.5;
@@ -36,7 +36,7 @@ pub(super) struct Flooder {
 
 /// What a flood has done.
 #[derive(Default)]
-pub(super) struct Counts {
+struct Counts {
     opened: u64,
     failed: u64,
     /// The complete answers by status; a connection that sends nothing gets an answer if it is refused.
@@ -56,44 +56,42 @@ impl Flooder {
     /// Starts a flood; each address has a session of its own.
     pub(super) fn start(flood: Flood, server: SocketAddr, tokens: &[&str]) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let manners: Vec<(Ipv4Addr, Manner)> = (0..ADDRESSES)
+        let requests: Vec<(Ipv4Addr, Vec<u8>)> = (0..ADDRESSES)
             .zip(tokens)
-            .map(|(number, token)| (Ipv4Addr::new(127, 0, 0, 2 + number), flood.manner(token)))
+            .map(|(number, token)| (Ipv4Addr::new(127, 0, 0, 2 + number), flood.request(token)))
             .collect();
-        let each = flood.connections() / u32::from(ADDRESSES);
         let run = {
             let stop = Arc::clone(&stop);
-            move || flood_until(&stop, server, &manners, each)
+            move || flood_until(&stop, server, flood, &requests)
         };
         let thread = thread::Builder::new().name("flood".into()).spawn(run)?;
         Ok(Self { stop, thread, flood })
     }
 
-    /// Stops it. Returns what it did; fails if it had no effect.
-    pub(super) fn stop(self) -> Result<String> {
+    /// Stops it, and prints what it did; fails if it had no effect.
+    pub(super) fn stop(self) -> Result<()> {
         self.stop.store(true, Ordering::Relaxed);
         let counts = self.thread.join().ok().context("the flood has panicked")?;
-        counts.check(self.flood.repeats()).with_context(|| self.flood.name())?;
-        let Counts { opened, failed, answers } = counts;
-        let name = self.flood.name();
-        Ok(format!(
+        let (Counts { opened, failed, answers }, name) = (&counts, self.flood.name());
+        println!(
             "{name}: {opened} connections opened, {failed} not; answers by status: {answers:?}"
-        ))
+        );
+        counts.check(self.flood.repeats()).context(name)
     }
 }
 
-/// Keeps so many connections of each address until `stop`.
+/// Keeps the connections of each address open until `stop`.
 fn flood_until(
     stop: &AtomicBool,
     server: SocketAddr,
-    manners: &[(Ipv4Addr, Manner)],
-    each: u32,
+    flood: Flood,
+    requests: &[(Ipv4Addr, Vec<u8>)],
 ) -> Counts {
-    let mut counts = Counts::default();
-    let mut members: Vec<Member<'_>> = manners
-        .iter()
-        .flat_map(|(from, manner)| (0..each).map(|_| Member { from: *from, manner, open: None }))
-        .collect();
+    let (mut counts, repeats) = (Counts::default(), flood.repeats());
+    let each = flood.connections() / u32::from(ADDRESSES);
+    let all = requests.iter().flat_map(|address| (0..each).map(move |_| address));
+    let mut members: Vec<Member<'_>> =
+        all.map(|(from, request)| Member { from: *from, request, repeats, open: None }).collect();
     let (began, used_before) = (Instant::now(), cpu_time());
     while !stop.load(Ordering::Relaxed) {
         for member in &mut members {
@@ -111,7 +109,8 @@ fn flood_until(
 /// A connection that is replaced when the server closes it.
 struct Member<'a> {
     from: Ipv4Addr,
-    manner: &'a Manner,
+    request: &'a [u8],
+    repeats: bool,
     open: Option<Open>,
 }
 
@@ -148,11 +147,11 @@ impl Member<'_> {
         if let Some(status) = answered(&open.received) {
             *counts.answers.entry(status).or_default() += 1;
             open.received.clear();
-            if self.manner.repeats {
+            if self.repeats {
                 open.sent = 0;
             }
         }
-        let request = &self.manner.request;
+        let request = self.request;
         if open.sent < request.len() {
             match open.stream.write(&request[open.sent..]) {
                 Ok(more) => open.sent += more,

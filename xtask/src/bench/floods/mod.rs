@@ -73,7 +73,7 @@ fn measure(options: &Options, flood: Flood) -> Result<()> {
         let without = clients::run(&lodge, token, options.seconds)?;
         let flooder = Flooder::start(flood, lodge.address(), tokens)?;
         let with = clients::run(&lodge, token, options.seconds)?;
-        println!("{}", flooder.stop()?);
+        flooder.stop()?;
         let missed: usize = without.iter().map(|seen| seen.missed).sum();
         ensure!(missed == 0, "{missed} requests were not served without the flood");
         for ([of_without, of_with], seen) in runs.iter_mut().zip(without.into_iter().zip(with)) {
