@@ -26,8 +26,9 @@ pub use member::{Kind, Member};
 pub use process::wait_until;
 pub use web::UncachedLodge;
 
-/// Returns the commands that give Lodge's user its rights at Redis, RabbitMQ and MariaDB, in a deployment whose keys,
-/// queues and database begin with `lodge`: the rights that it has on this cluster.
+/// Returns the commands that give Lodge's user its rights at Redis, RabbitMQ and MariaDB. Its user on this cluster has the
+/// same commands, permissions and privileges, but for all keys, queues and databases that begin with `lodge`, as tests
+/// have many.
 pub fn rights() -> [String; 3] {
     let (configure, both) = (rabbitmq::CONFIGURE, rabbitmq::READ_AND_WRITE);
     [

@@ -111,8 +111,8 @@ impl Accounts {
         begun.ok_or(CHANGED)
     }
 
-    /// Reauthenticates the caller: requires the current password, or for an account without one that its owner has just
-    /// authenticated at a provider. A session alone is not enough: a stolen one would give permanent access, or could destroy the
+    /// Reauthenticates the caller: requires the current password, or for an account without one a recent authentication
+    /// at a provider. A session alone is not enough: a stolen one would give permanent access, or could destroy the
     /// account's data.
     pub(super) async fn reauthenticate(
         &self,
