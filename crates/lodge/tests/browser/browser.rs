@@ -10,6 +10,7 @@ use fantoccini::{
     Client, ClientBuilder, Locator,
     actions::{InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction},
     elements::Element,
+    error::CmdError,
     key::Key,
     wd::WindowHandle,
 };
@@ -116,13 +117,18 @@ impl Browser {
 
     /// Waits for an element.
     pub(crate) async fn one(&self, css: &str) -> Element {
-        let found = self.client.wait().at_most(DEADLINE).for_element(Locator::Css(css)).await;
-        match found {
-            Ok(element) => element,
-            Err(error) => {
-                panic!("no {css} on {}: {error}\n{}", self.path().await, self.page().await)
+        self.wait_for(css, Locator::Css(css)).await
+    }
+
+    async fn wait_for(&self, what: &str, locator: Locator<'_>) -> Element {
+        self.eventually(what, async || match self.client.find(locator).await {
+            Ok(element) => Ok(element),
+            Err(error) if error.is_no_such_element() || is_of_navigation(&error) => {
+                Err(error.to_string())
             }
-        }
+            Err(error) => panic!("no {what}: {error}"),
+        })
+        .await
     }
 
     /// Returns the current elements that match.
@@ -156,8 +162,11 @@ impl Browser {
     /// Waits until the page contains the text.
     pub(crate) async fn wait_for_text(&self, text: &str) {
         self.eventually(text, async || {
-            let said = self.page().await;
-            if said.contains(text) { Ok(()) } else { Err(said) }
+            if self.page().await.contains(text) {
+                Ok(())
+            } else {
+                Err("not in the text".to_owned())
+            }
         })
         .await;
     }
@@ -174,7 +183,9 @@ impl Browser {
             match look().await {
                 Ok(found) => return found,
                 Err(_) if Instant::now() < deadline => tokio::time::sleep(interval).await,
-                Err(seen) => panic!("no {what:?} on {}:\n{seen}", self.path().await),
+                Err(seen) => {
+                    panic!("no {what:?} on {}: {seen}\n{}", self.path().await, self.page().await)
+                }
             }
             interval = interval.mul_f64(1.25).min(POLL_MAX);
         }
@@ -215,8 +226,7 @@ impl Browser {
         self.eventually(text, async || {
             let clicked = self.button(text).await.click().await;
             clicked.map_err(|error| {
-                // The element belonged to the previous page.
-                assert!(error.is_stale_element_reference(), "{text:?} cannot be pressed: {error}");
+                assert!(is_of_navigation(&error), "{text:?} cannot be pressed: {error}");
                 error.to_string()
             })
         })
@@ -256,12 +266,7 @@ impl Browser {
     }
 
     async fn button(&self, text: &str) -> Element {
-        let path = path_of_button(text);
-        let found = self.client.wait().at_most(DEADLINE).for_element(Locator::XPath(&path)).await;
-        match found {
-            Ok(element) => element,
-            Err(error) => panic!("no {text:?} to press: {error}\n{}", self.page().await),
-        }
+        self.wait_for(text, Locator::XPath(&path_of_button(text))).await
     }
 
     /// Presses a key, wherever the focus is.
@@ -392,6 +397,13 @@ impl Browser {
         // A session that does not close is killed.
         let _ = self.client.close().await;
     }
+}
+
+/// Returns whether a command failed because the browser opened another page meanwhile. Chromium's driver has an error
+/// code of its own for it.
+fn is_of_navigation(error: &CmdError) -> bool {
+    error.is_stale_element_reference()
+        || matches!(error, CmdError::NotW3C(answer) if *answer == "aborted by navigation")
 }
 
 /// Returns the `XPath` of the button, link or summary that [`Browser::press`] clicks.
