@@ -307,21 +307,49 @@ pub async fn the_identities_of_a_deleted_account_are_free(fixture: &AccountsFixt
     assert_ne!(again.id, account.id);
 }
 
+/// The change that sets a new password by a code.
+fn recovery(account: &Account) -> AccountChange {
+    AccountChange {
+        password: Some(hash("new")),
+        ending: Some(EndSessions::All),
+        unlinks_all: true,
+        at_epoch: Some(account.epoch),
+        ..AccountChange::default()
+    }
+}
+
+/// Neither before the recovery nor after it, when the session has ended.
+pub async fn an_identity_linked_during_a_recovery_opens_nothing(fixture: &AccountsFixture) {
+    a_recovery_beside_links_leaves_no_identity(fixture, fixture).await;
+}
+
+/// The same with links at one store and recoveries at another of the same accounts.
+pub async fn a_recovery_beside_links_leaves_no_identity(
+    linking: &AccountsFixture,
+    recovering: &AccountsFixture,
+) {
+    for _ in 0..20 {
+        let account = linking.sign_up().await;
+        let session = begun(linking, &account).await;
+        let identity = new_identity(ISSUER);
+        let linked = link(linking, &session, &identity);
+        let recovered = event(account.id, AccountEventKind::PasswordReset, 6);
+        let recovered = recovering.accounts.change(recovery(&account), recovered);
+        let (_, recovered) = tokio::join!(linked, recovered);
+        assert!(recovered.unwrap().is_some());
+        assert_eq!(recovering.identities.list(account.id).await.unwrap(), []);
+    }
+}
+
 /// A former holder may have linked an identity of their own; other accounts keep theirs.
 pub async fn recovering_an_account_unlinks_its_identities(fixture: &AccountsFixture) {
     let (mine, others) = (new_identity(ISSUER), new_identity(ISSUER));
     let (account, other) = (opened_by(fixture, &mine).await, opened_by(fixture, &others).await);
     let session = begun(fixture, &account).await;
     assert_eq!(link(fixture, &session, &new_identity(OTHER_ISSUER)).await, Linked::Done);
-    let change = AccountChange {
-        password: Some(hash("new")),
-        ending: Some(EndSessions::All),
-        unlinks_all: true,
-        at_epoch: Some(account.epoch + 1),
-        ..AccountChange::default()
-    };
+    let of_now = recovery(&account);
+    let change = AccountChange { at_epoch: Some(account.epoch + 1), ..of_now.clone() };
     let recovered = event(account.id, AccountEventKind::PasswordReset, 6);
-    let of_now = AccountChange { at_epoch: Some(account.epoch), ..change.clone() };
     assert_eq!(fixture.accounts.change(change, recovered.clone()).await.unwrap(), None);
     assert_eq!(fixture.identities.list(account.id).await.unwrap().len(), 2, "nothing was changed");
     assert!(fixture.accounts.change(of_now, recovered).await.unwrap().is_some());

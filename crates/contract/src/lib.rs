@@ -179,6 +179,7 @@ macro_rules! accounts_promises {
             identities::recovering_an_account_unlinks_its_identities,
             identities::identities_are_compared_exactly,
             identities::concurrent_linking_and_sign_up_leave_an_identity_with_one_account,
+            identities::an_identity_linked_during_a_recovery_opens_nothing,
             identities::a_sign_in_from_before_an_unlink_begins_no_session,
             identities::two_concurrent_unlinks_leave_one_way_to_sign_in,
         }

@@ -192,6 +192,7 @@ pub(super) fn lock_account(
     tx: &mut dyn Tx,
     id: AccountId,
 ) -> Result<Option<LockedAccount>, Failure> {
+    tx.guard("account", id.0)?;
     tx.one(&LOCK_ACCOUNT, values![id.0], |row| {
         Ok(LockedAccount {
             epoch: row.get(0)?,

@@ -24,8 +24,9 @@ statements! {
 /// Events of one account that are retained; trimming is lazy, so there may be a few more.
 pub const EVENTS_OF_ONE_KEPT: usize = 1_000;
 
-/// One event in this many trims the events of its account.
-pub const EVENTS_TRIMMED_EVERY: usize = 64;
+/// One event in this many trims the events of its account: a prime, because each node of a Galera cluster numbers rows
+/// in steps.
+pub const EVENTS_TRIMMED_EVERY: usize = 61;
 
 /// Records an event in this transaction, and appends it to the feed if cached sessions may be stale after it.
 pub(super) fn record(tx: &mut dyn Tx, event: &AccountEvent) -> Result<(), Failure> {
