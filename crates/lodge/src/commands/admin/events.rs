@@ -28,7 +28,7 @@ pub(super) struct EventsOptions {
     #[arg(long, value_name = "ORIGIN")]
     from: Option<String>,
     /// Only events since this time, such as 2026-01-31T12:00:00Z.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
     /// The maximum number of events.
     #[arg(long, default_value_t = 100)]
@@ -41,6 +41,10 @@ pub(super) struct EventsOptions {
 fn kind() -> impl TypedValueParser<Value = SecurityEventKind> {
     PossibleValuesParser::new(SecurityEventKind::ALL.map(SecurityEventKind::name))
         .try_map(|name| SecurityEventKind::named(&name).ok_or("unknown kind"))
+}
+
+fn time(text: &str) -> Result<Timestamp, &'static str> {
+    text.parse().map_err(|_| "must be a time such as 2026-01-31T12:00:00Z")
 }
 
 pub(super) fn carry_out(administrator: &mut Administrator, options: EventsOptions) -> Result<()> {
