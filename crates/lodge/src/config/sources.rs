@@ -26,6 +26,9 @@ const PREFIX: &str = "LODGE_";
 /// The similarity (Jaro-Winkler, 0 to 1) from which a setting is taken for a misspelt one.
 const ALIKE_MIN: f64 = 0.8;
 
+/// The most threads of one kind.
+const THREADS_MAX: usize = 256;
+
 /// An invalid configuration, on which the process exits with 78 (`EX_CONFIG`).
 #[derive(Debug, thiserror::Error)]
 #[error("invalid configuration")]
@@ -263,6 +266,13 @@ fn check(config: &Config) -> Result<()> {
     ];
     if let Some((key, _)) = positive.iter().find(|(_, value)| *value == 0) {
         bail!("{key} must be at least 1, not 0");
+    }
+    let threads = [
+        ("embedded.readers", config.embedded.readers),
+        ("passwords.threads", config.passwords.threads),
+    ];
+    if let Some((key, value)) = threads.iter().find(|(_, value)| *value > THREADS_MAX) {
+        bail!("{key} must be at most {THREADS_MAX}, not {value}");
     }
     ensure!(!config.data.as_os_str().is_empty(), "data must name a folder, not be empty");
     if config.http.listen == config.ops.listen && config.http.listen.port() != 0 {

@@ -230,6 +230,8 @@ fn an_invalid_value_is_refused() {
         ("LODGE_LINKS_MODE", "both"),
         ("LODGE_EMBEDDED_READERS", "0"),
         ("LODGE_EMBEDDED_READERS", "many"),
+        ("LODGE_EMBEDDED_READERS", "257"),
+        ("LODGE_PASSWORDS_THREADS", "257"),
         ("LODGE_DATA", ""),
         ("LODGE_LOG_FILTER", "in fo=="),
         ("LODGE_OPS_LISTEN", "127.0.0.1:8080"),
