@@ -201,6 +201,9 @@ impl Cluster {
     /// Starts a process and waits until it is ready. Fails if it runs already, the cluster was never up, or it is not
     /// ready within three minutes.
     pub fn start(&self, member: Member) -> Result<()> {
+        if self.pid(member).is_some() {
+            bail!("{member} is already up");
+        }
         self.start_as(member, self.command(member), START)
     }
 
@@ -257,9 +260,10 @@ impl Cluster {
         rabbitmq::leader(&self.layout, &format!("{KEYSPACE_BEHIND}.links"))
     }
 
-    /// Creates a database in MariaDB, whose name begins with `lodge`. Fails if it exists or the server is down.
+    /// Creates a database in the Galera cluster, whose name begins with `lodge`. Fails if it exists or the first node is
+    /// down.
     pub fn create_database(&self, name: &str) -> Result<()> {
-        let member = Member { kind: Kind::Mariadb, number: 1 };
+        let member = Member { kind: Kind::Galera, number: 1 };
         self.layout.mariadb(member).create_database(name, &self.layout.secret(Kind::Mariadb)?)
     }
 
@@ -283,9 +287,6 @@ impl Cluster {
     }
 
     fn start_as(&self, member: Member, command: Command, patience: Duration) -> Result<()> {
-        if self.pid(member).is_some() {
-            bail!("{member} is already up");
-        }
         self.launch(member, command)?;
         self.wait_ready(member, patience)
     }
@@ -314,10 +315,15 @@ impl Cluster {
             Kind::Sentinel => redis::sentinel(layout, member),
             Kind::Cassandra => cassandra::server(layout, member, &[]),
             Kind::Rabbitmq => rabbitmq::server(layout, member),
-            Kind::Mariadb => layout.mariadb(member).command(),
+            Kind::Mariadb | Kind::Galera => layout.mariadb(member).command(),
             Kind::Haproxy => haproxy::server(layout, member),
             Kind::Web => self.web(member),
         }
+    }
+
+    fn is_synced(&self, node: Member) -> bool {
+        let password = self.layout.secret(Kind::Mariadb);
+        password.is_ok_and(|password| self.layout.mariadb(node).is_synced(&password))
     }
 
     fn web(&self, member: Member) -> Command {
@@ -337,6 +343,7 @@ impl Cluster {
         let ready = || match member.kind {
             Kind::Redis | Kind::Sentinel => redis::is_ready(&self.layout, member),
             Kind::Web => web::is_ready(&self.layout, member),
+            Kind::Galera => self.is_synced(member),
             _ => process::listens(self.layout.address(member)),
         };
         let mut died = false;
@@ -377,7 +384,7 @@ impl Cluster {
                 Kind::Sentinel => redis::prepare_sentinel(layout, member),
                 Kind::Cassandra => cassandra::prepare(layout, member),
                 Kind::Rabbitmq => rabbitmq::prepare(layout, member),
-                Kind::Mariadb => {
+                Kind::Mariadb | Kind::Galera => {
                     let password = layout.secret(Kind::Mariadb)?;
                     layout.mariadb(member).prepare(layout.cache(), &password, None)
                 }

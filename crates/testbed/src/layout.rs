@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     authority::Authority,
+    galera::Node,
     mariadb::Mariadb,
     member::{Kind, Member},
     redis,
@@ -56,9 +57,15 @@ impl Layout {
         &self.cache
     }
 
-    /// Returns a MariaDB server of the cluster.
+    /// Returns a MariaDB server, on its own or of the Galera cluster.
     pub fn mariadb(&self, member: Member) -> Mariadb {
-        Mariadb::new(self.folder(member), self.address(member))
+        let server = Mariadb::new(self.folder(member), self.address(member));
+        if member.kind != Kind::Galera {
+            return server;
+        }
+        let nodes = Member::of(Kind::Galera).map(|node| self.ip(node)).collect();
+        let copies_at = SocketAddr::new(self.ip(member), self.local_port(member));
+        server.in_galera(Node::new(member.number, nodes, copies_at))
     }
 
     /// Returns the folder of a process.
@@ -81,7 +88,7 @@ impl Layout {
             Kind::Sentinel => 26379,
             Kind::Cassandra => 9042,
             Kind::Rabbitmq => 5672,
-            Kind::Mariadb => 3306,
+            Kind::Mariadb | Kind::Galera => 3306,
             Kind::Haproxy | Kind::Web => 8080,
         };
         SocketAddr::new(self.ip(member), port)
@@ -97,6 +104,7 @@ impl Layout {
             Kind::Web => 4,
             Kind::Haproxy => 5,
             Kind::Mariadb => 6,
+            Kind::Galera => 7,
         };
         Ipv4Addr::new(127, self.block, net, member.number).into()
     }
@@ -104,12 +112,13 @@ impl Layout {
     /// Returns a port that is unique over all clusters, for a program that can only use 127.0.0.1, or that looks for
     /// its own port on all addresses.
     pub(crate) fn local_port(&self, member: Member) -> u16 {
-        let kind = match member.kind {
-            Kind::Rabbitmq => 3,
-            Kind::Web => 6,
-            _ => 0,
+        let first = match member.kind {
+            Kind::Rabbitmq => 20_003,
+            Kind::Web => 20_006,
+            Kind::Galera => 17_000,
+            _ => 20_000,
         };
-        20_000 + 10 * u16::from(self.block) + kind + u16::from(member.number)
+        first + 10 * u16::from(self.block) + u16::from(member.number)
     }
 
     /// Returns the port of Erlang's name server (epmd), which always listens on 127.0.0.1, too.
@@ -145,6 +154,7 @@ impl Layout {
 
     /// Returns the file with the password of Redis, RabbitMQ or MariaDB.
     pub fn secret_file(&self, kind: Kind) -> PathBuf {
+        let kind = if kind == Kind::Galera { Kind::Mariadb } else { kind };
         self.root.join("secrets").join(Member { kind, number: 1 }.to_string())
     }
 
@@ -176,7 +186,7 @@ impl Layout {
     pub fn account_settings(&self) -> Vec<(&'static str, String)> {
         vec![
             ("LODGE_ACCOUNTS_STORE", "mariadb".to_owned()),
-            ("LODGE_MARIADB_NODES", self.list(Kind::Mariadb)),
+            ("LODGE_MARIADB_NODES", self.list(Kind::Galera)),
             ("LODGE_MARIADB_PASSWORD_FILE", self.secret_path(Kind::Mariadb)),
         ]
     }

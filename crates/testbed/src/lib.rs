@@ -8,6 +8,7 @@ mod cluster;
 mod cut;
 mod depth;
 mod files;
+mod galera;
 mod haproxy;
 mod layout;
 pub mod mariadb;

@@ -11,7 +11,8 @@ use anyhow::Result;
 
 use crate::{
     Authority,
-    files::copy,
+    files::{copy, write_secret},
+    galera::Node,
     process::{listens, run},
 };
 
@@ -29,12 +30,19 @@ pub const ADMIN: &str = "lodge_admin";
 pub struct Mariadb {
     folder: PathBuf,
     address: SocketAddr,
+    galera: Option<Node>,
 }
 
 impl Mariadb {
     /// Refers to the server with its files in `folder`.
     pub fn new(folder: impl Into<PathBuf>, address: SocketAddr) -> Self {
-        Self { folder: folder.into(), address }
+        Self { folder: folder.into(), address, galera: None }
+    }
+
+    /// Makes the server a node of a Galera cluster.
+    #[must_use]
+    pub(crate) fn in_galera(self, node: Node) -> Self {
+        Self { galera: Some(node), ..self }
     }
 
     /// Returns the address on which it listens.
@@ -49,6 +57,9 @@ impl Mariadb {
         let template = template(cache)?;
         fs::create_dir_all(&self.folder)?;
         copy(&template, &self.data())?;
+        if let Some(node) = &self.galera {
+            node.prepare(&self.data())?;
+        }
         let certificates = tls.map_or_else(String::new, |tls| {
             format!(
                 "ssl_cert = {}\nssl_key = {}\nssl_ca = {}\n",
@@ -58,30 +69,43 @@ impl Mariadb {
             )
         });
         let (data, folder) = (self.data(), self.folder.display());
+        let replication = match &self.galera {
+            None => format!("log_bin = {folder}/binlog\nsync_binlog = 1\nserver_id = 1\n"),
+            Some(node) => node.settings(&format!("{ADMIN}:{password}")),
+        };
         // The length of socket paths is limited: this one is relative to the data folder.
         let text = format!(
             "[mariadbd]\ndatadir = {}\nsocket = socket\npid_file = pid\n\
              bind_address = {}\nport = {}\nskip_name_resolve\ninit_file = {folder}/init.sql\n\
-             innodb_flush_log_at_trx_commit = 1\nlog_bin = {folder}/binlog\nsync_binlog = 1\nserver_id = 1\n\
+             innodb_flush_log_at_trx_commit = 1\n\
              innodb_buffer_pool_size = 64M\ninnodb_log_file_size = 16M\nperformance_schema = OFF\n\
-             max_connections = 500\n{certificates}",
+             max_connections = 500\n{certificates}{replication}",
             data.display(),
             self.address.ip(),
             self.address.port(),
         );
-        fs::write(self.folder.join("my.cnf"), text)?;
+        write_secret(&self.folder.join("my.cnf"), &text)?;
+        // A node creates its own users: a replicated REVOKE would reach the others while clients use them.
+        let local = if self.galera.is_some() { "SET SESSION wsrep_on = OFF;\n" } else { "" };
         let init = format!(
-            "CREATE USER IF NOT EXISTS '{USER}'@'%' IDENTIFIED BY '{password}';\n\
+            "{local}CREATE USER IF NOT EXISTS '{USER}'@'%' IDENTIFIED BY '{password}';\n\
              REVOKE ALL PRIVILEGES, GRANT OPTION FROM '{USER}'@'%';\n\
              GRANT {PRIVILEGES} ON `lodge%`.* TO '{USER}'@'%';\n\
              CREATE USER IF NOT EXISTS '{ADMIN}'@'%' IDENTIFIED BY '{password}';\n\
              GRANT ALL ON *.* TO '{ADMIN}'@'%';\n"
         );
-        Ok(fs::write(self.folder.join("init.sql"), init)?)
+        write_secret(&self.folder.join("init.sql"), &init)
     }
 
-    /// Returns the command that starts the server.
+    /// Returns the command that starts the server. Blocks while a node of a Galera cluster reads its position.
     pub fn command(&self) -> Command {
+        let mut command = self.plain_command();
+        let node = self.galera.as_ref();
+        command.args(node.and_then(|_| Node::position(&self.data(), self.plain_command())));
+        command
+    }
+
+    fn plain_command(&self) -> Command {
         let mut command = Command::new("/usr/sbin/mariadbd");
         command.arg(format!("--defaults-file={}", self.folder.join("my.cnf").display()));
         if rustix::process::geteuid().is_root() {
@@ -92,14 +116,26 @@ impl Mariadb {
 
     /// Creates a database, whose name begins with `lodge`. Fails if it exists or the server is down.
     pub fn create_database(&self, name: &str, password: &str) -> Result<()> {
+        run(&mut self.client(&format!("CREATE DATABASE {name}"), password))
+    }
+
+    /// Returns the command that runs a statement as [`ADMIN`].
+    pub(crate) fn client(&self, statement: &str, password: &str) -> Command {
         let mut client = Command::new("mariadb");
         client
-            .arg("--no-defaults")
+            .args(["--no-defaults", "--batch", "--skip-column-names", "--connect-timeout=1"])
             .args(["--host", &self.address.ip().to_string(), "--user", ADMIN])
             .args(["--port", &self.address.port().to_string()])
-            .args(["--execute", &format!("CREATE DATABASE {name}")])
+            .args(["--execute", statement])
             .env("MYSQL_PWD", password);
-        run(&mut client)
+        client
+    }
+
+    /// Whether a node of a Galera cluster is part of it and has all of its data.
+    pub(crate) fn is_synced(&self, password: &str) -> bool {
+        let state = "SHOW GLOBAL STATUS LIKE 'wsrep_local_state_comment'";
+        let output = self.client(state, password).output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("Synced"))
     }
 
     /// Whether it accepts connections.

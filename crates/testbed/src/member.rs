@@ -15,8 +15,10 @@ pub enum Kind {
     Cassandra,
     /// A RabbitMQ node.
     Rabbitmq,
-    /// A MariaDB server.
+    /// A MariaDB server on its own.
     Mariadb,
+    /// A MariaDB server in a Galera cluster.
+    Galera,
     /// The load balancer.
     Haproxy,
     /// A web process of Lodge.
@@ -25,12 +27,13 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in start order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Redis,
         Self::Sentinel,
         Self::Cassandra,
         Self::Rabbitmq,
         Self::Mariadb,
+        Self::Galera,
         Self::Haproxy,
         Self::Web,
     ];
@@ -50,6 +53,7 @@ impl Kind {
             Self::Cassandra => "cassandra",
             Self::Rabbitmq => "rabbitmq",
             Self::Mariadb => "mariadb",
+            Self::Galera => "galera",
             Self::Haproxy => "haproxy",
             Self::Web => "web",
         }

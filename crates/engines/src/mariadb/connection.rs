@@ -6,17 +6,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lodge_domain::{Error, Result};
+use lodge_domain::{Error, OsRandom, Random as _, Result};
 use lodge_sql::{Failure, Tx};
 
 use super::{
     commits::Commits,
-    options::{IDLE_TRANSACTION, Servers, Use},
+    servers::{IDLE_TRANSACTION, Servers, Use},
     tx::MysqlTx,
 };
 
 /// Runs of a transaction that the server rolls back for a deadlock or a lock timeout.
-const TRIES: u32 = 4;
+const TRIES: u32 = 8;
+
+/// Time after which a transaction does not run again.
+const AGAIN_FOR: Duration = Duration::from_secs(4);
+
+/// The longest pause before the second run, which doubles for each further one: at two nodes of a cluster the loser does
+/// not wait for the winner's lock.
+const AGAIN_AFTER: Duration = Duration::from_millis(2);
 
 /// Backoff between two tries to connect; meanwhile requests are refused.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
@@ -34,6 +41,8 @@ const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 pub(super) struct Connection {
     servers: Arc<Servers>,
     of_use: Use,
+    /// The number of the server that was used when the current connection was opened.
+    server: usize,
     current: Option<MysqlTx>,
     commits: Commits,
     not_before: Option<Instant>,
@@ -44,7 +53,15 @@ impl Connection {
     /// A connection that is opened when it is first used.
     pub(super) fn new(servers: Arc<Servers>, of_use: Use) -> Self {
         let commits = Commits::new();
-        Self { servers, of_use, current: None, commits, not_before: None, pause: PAUSE_MIN }
+        Self {
+            servers,
+            of_use,
+            server: 0,
+            current: None,
+            commits,
+            not_before: None,
+            pause: PAUSE_MIN,
+        }
     }
 
     /// Runs `work` in a transaction, again if the server rolls it back for a deadlock or its COMMIT is lost.
@@ -52,10 +69,12 @@ impl Connection {
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
-        for _ in 1..TRIES {
+        let began = Instant::now();
+        for run in 1..TRIES {
             match self.write_once(work) {
-                Err(Failure::Deadlock(cause)) => {
+                Err(Failure::Deadlock(cause)) if began.elapsed() < AGAIN_FOR => {
                     tracing::debug!(%cause, "a transaction is retried");
+                    thread::sleep(pause(AGAIN_AFTER * 2_u32.pow(run - 1)));
                 }
                 outcome => return Ok(outcome?),
             }
@@ -121,7 +140,7 @@ impl Connection {
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
-        if let Some(mut link) = self.current.take() {
+        if let Some(mut link) = self.take() {
             let outcome = work(&mut link);
             if !link.is_lost() {
                 self.current = Some(link);
@@ -162,7 +181,7 @@ impl Connection {
     }
 
     fn begin(&mut self, begin: &str) -> Result<MysqlTx, Failure> {
-        if let Some(mut link) = self.current.take()
+        if let Some(mut link) = self.take()
             && link.run(begin).is_ok()
         {
             return Ok(link);
@@ -173,13 +192,19 @@ impl Connection {
         Ok(link)
     }
 
+    /// Takes the open connection, unless another server is used now.
+    fn take(&mut self) -> Option<MysqlTx> {
+        let used = self.servers.used();
+        self.current.take().filter(|_| self.server == used)
+    }
+
     fn open(&mut self) -> Result<MysqlTx, Failure> {
         if self.not_before.is_some_and(|not_before| Instant::now() < not_before) {
             return Err(Error::unavailable("MariaDB could not be reached a moment ago").into());
         }
         match self.servers.connect(self.of_use) {
-            Ok(connection) => {
-                (self.not_before, self.pause) = (None, PAUSE_MIN);
+            Ok((connection, server)) => {
+                (self.not_before, self.pause, self.server) = (None, PAUSE_MIN, server);
                 Ok(MysqlTx::new(connection))
             }
             Err(error) => {
@@ -190,4 +215,11 @@ impl Connection {
             }
         }
     }
+}
+
+/// Returns a random part of a pause, at least half of it.
+fn pause(longest: Duration) -> Duration {
+    let mut byte = [0];
+    OsRandom.fill(&mut byte);
+    longest.mul_f64(0.5 + f64::from(byte[0]) / 512.0)
 }

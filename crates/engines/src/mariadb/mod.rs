@@ -12,6 +12,7 @@ mod failures;
 mod installation;
 mod options;
 mod schema;
+mod servers;
 mod skeletons;
 mod tx;
 
@@ -38,7 +39,7 @@ pub use options::Options;
 use self::{
     connection::Connection,
     installation::Installation,
-    options::{Servers, Use},
+    servers::{Servers, Use},
 };
 
 /// An open database.
@@ -64,7 +65,9 @@ impl MariaDb {
         let servers = Servers::new(options.clone())?;
         let of_migration = Arc::clone(&servers);
         let migrated = tokio::task::spawn_blocking(move || {
-            let mut connection = of_migration.connect(Use::Migrate).map_err(Error::unavailable)?;
+            of_migration.watch().map_err(Error::unavailable)?;
+            let connected = of_migration.connect(Use::Migrate);
+            let (mut connection, _) = connected.map_err(Error::unavailable)?;
             schema::migrate(&mut connection)
         });
         migrated.await.map_err(Error::internal)??;

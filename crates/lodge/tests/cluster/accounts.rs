@@ -12,7 +12,7 @@ use crate::{
 
 const PASSWORD: &str = "correct horse battery";
 
-/// A database of the testbed's MariaDB.
+/// A database of the testbed's Galera cluster.
 struct Database {
     cluster: Cluster,
     name: String,
@@ -22,15 +22,17 @@ impl Database {
     /// Creates an empty database.
     fn new() -> Self {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-        let cluster = Cluster::up_with(&workspace, Member::of(Kind::Mariadb)).unwrap();
+        let cluster = Cluster::up_with(&workspace, Member::of(Kind::Galera)).unwrap();
         let name = fresh("lodge").replace('-', "_");
         cluster.create_database(&name).unwrap();
         Self { cluster, name }
     }
 
-    /// Returns two processes.
+    /// Returns two processes, which use different nodes.
     fn two_processes(&self) -> [Lodge; 2] {
-        [self.process(), self.process()]
+        let addresses = self.cluster.layout().addresses(Kind::Galera);
+        let nodes: Vec<String> = addresses.iter().rev().map(ToString::to_string).collect();
+        [self.process(), self.process().with("LODGE_MARIADB_NODES", &nodes.join(","))]
     }
 
     /// Returns a process with a data folder of its own, and accounts in this database.
@@ -102,7 +104,7 @@ fn accounts_in_mariadb_are_those_of_all_processes() {
 }
 
 #[test]
-fn of_two_hundred_sign_ups_for_one_name_at_two_processes_one_succeeds() {
+fn of_two_hundred_sign_ups_for_one_name_at_two_processes_and_nodes_one_succeeds() {
     let database = Database::new();
     let lodges = database.two_processes();
     let servers = lodges.each_ref().map(Lodge::start);
@@ -123,7 +125,7 @@ fn of_two_hundred_sign_ups_for_one_name_at_two_processes_one_succeeds() {
 }
 
 #[test]
-fn of_two_admins_who_demote_each_other_at_two_processes_one_stays() {
+fn of_two_admins_who_demote_each_other_at_two_processes_and_nodes_one_stays() {
     let database = Database::new();
     let lodges = database.two_processes();
     let [one, other] = lodges.each_ref().map(Lodge::start);

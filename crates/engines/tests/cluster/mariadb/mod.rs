@@ -1,6 +1,7 @@
 //! The contract on MariaDB.
 
 mod cleanup;
+mod galera;
 mod lost_commits;
 mod migrations;
 mod own;
@@ -25,9 +26,14 @@ use crate::testbed::layout;
 
 /// A database of the testbed's server, created if it does not exist.
 fn database(name: &str) -> Options {
-    let layout = layout(&[Kind::Mariadb]);
-    let nodes = layout.addresses(Kind::Mariadb).iter().map(ToString::to_string).collect();
-    let password = layout.secret(Kind::Mariadb).unwrap();
+    database_on(Kind::Mariadb, name)
+}
+
+/// A database of the testbed's servers of a kind, created if it does not exist.
+fn database_on(kind: Kind, name: &str) -> Options {
+    let layout = layout(&[kind]);
+    let nodes = layout.addresses(kind).iter().map(ToString::to_string).collect();
+    let password = layout.secret(kind).unwrap();
     let options = Options::new(nodes, name, USER, password.into());
     let options = Options { writers: 4, readers: 2, scanners: 1, ..options };
     admin(&options, "").query_drop(format!("CREATE DATABASE IF NOT EXISTS {name}")).unwrap();
@@ -36,7 +42,12 @@ fn database(name: &str) -> Options {
 
 /// An empty database of the testbed's server.
 fn empty_database(name: &str) -> Options {
-    let options = database(name);
+    emptied(database(name))
+}
+
+/// The same database without its tables.
+fn emptied(options: Options) -> Options {
+    let name = options.database.clone();
     let again = format!("DROP DATABASE {name}; CREATE DATABASE {name}");
     again.split("; ").for_each(|text| admin(&options, "").query_drop(text).unwrap());
     options
@@ -93,8 +104,11 @@ async fn key_sessions() -> (Arc<dyn KeySessionStore>, MariaDb) {
 
 async fn passes() -> (PassesFixture, MariaDb) {
     let database = connect().await;
-    let (gates, passes) = (database.gates(), database.passes());
-    (PassesFixture { gates, passes }, database)
+    (passes_of(&database), database)
+}
+
+fn passes_of(database: &MariaDb) -> PassesFixture {
+    PassesFixture { gates: database.gates(), passes: database.passes() }
 }
 
 mod contract {

@@ -14,6 +14,7 @@ use lodge_engines::{
 };
 use lodge_testbed::{Authority, Mariadb, mariadb::USER};
 use mysql::prelude::Queryable as _;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::admin;
@@ -49,6 +50,12 @@ impl OwnServer {
             process.kill().unwrap();
             process.wait().unwrap();
         }
+    }
+
+    /// Suspends the server until it is killed.
+    pub(super) fn pause(&self) {
+        let pid = self.process.as_ref().and_then(|process| i32::try_from(process.id()).ok());
+        kill_process(pid.and_then(Pid::from_raw).unwrap(), Signal::STOP).unwrap();
     }
 
     pub(super) fn start_again(&mut self) {

@@ -8,9 +8,9 @@ use lodge_engines::{
     Tls,
     mariadb::{MariaDb, Options},
 };
-use lodge_testbed::Authority;
+use lodge_testbed::{Authority, Kind};
 
-use super::own::OwnServer;
+use super::{database_on, own::OwnServer};
 use crate::redis::within;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,11 +66,29 @@ async fn with_tls_only_a_server_with_a_trusted_certificate_is_used() {
     assert!(matches!(refused.err(), Some(Error::Unavailable { .. })));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_does_not_answer_is_skipped() {
-    let server = OwnServer::start();
-    let options = server.options(None);
-    let nodes = ["127.0.0.1:1".to_owned()].into_iter().chain(options.nodes.clone()).collect();
+/// Connects to the Galera cluster with `first` as the first of the servers.
+async fn behind(first: &str) -> MariaDb {
+    let options = database_on(Kind::Galera, "lodge_behind");
+    let nodes = [first.to_owned()].into_iter().chain(options.nodes.clone()).collect();
     let database = MariaDb::connect(Options { nodes, ..options }).await.unwrap();
     made(&*database.accounts(), &fresh_name()).await;
+    database
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_does_not_answer_is_skipped() {
+    behind("127.0.0.1:1").await;
+    let server = OwnServer::start();
+    server.pause();
+    behind(&server.options(None).nodes[0]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_several_servers_one_that_is_no_galera_node_is_not_used() {
+    let server = OwnServer::start();
+    let options = server.options(None);
+    behind(&options.nodes[0]).await;
+    let nodes = [options.nodes.clone(), options.nodes.clone()].concat();
+    let refused = MariaDb::connect(Options { nodes, ..options }).await;
+    assert!(matches!(refused.err(), Some(Error::Unavailable { .. })));
 }
