@@ -13,55 +13,13 @@ use lodge_sql::{App, Database as _, Failure, ReadKind, Statement, Tx, Value};
 use lodge_testbed::Kind;
 use mysql::prelude::Queryable as _;
 
-use super::{accounts_of, admin, database_on, emptied, passes_of, text};
+use super::{accounts_of, admin, database_on, emptied, text};
 
 const ADD: Statement = text("UPDATE counters SET number = number + 1 WHERE id = ?");
 const NODE: Statement = text("SELECT @@wsrep_node_name");
 const NUMBER: Statement = text("SELECT number FROM counters WHERE id = 1");
 
-async fn connect() -> MariaDb {
-    MariaDb::connect(database_on(Kind::Galera, "lodge_contract")).await.unwrap()
-}
-
-async fn accounts() -> (AccountsFixture, MariaDb) {
-    let database = connect().await;
-    (accounts_of(&database), database)
-}
-
-async fn accounts_without_admin() -> (AccountsFixture, MariaDb) {
-    let options = emptied(database_on(Kind::Galera, "lodge_first_admin"));
-    let database = MariaDb::connect(options).await.unwrap();
-    (accounts_of(&database), database)
-}
-
-async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
-    let database = connect().await;
-    (database.keys(), database)
-}
-
-async fn failures() -> (Arc<dyn Failures>, MariaDb) {
-    let database = connect().await;
-    (database.failures(), database)
-}
-
-async fn key_sessions() -> (Arc<dyn KeySessionStore>, MariaDb) {
-    let database = connect().await;
-    (database.key_sessions(), database)
-}
-
-async fn passes() -> (PassesFixture, MariaDb) {
-    let database = connect().await;
-    (passes_of(&database), database)
-}
-
-mod contract {
-    lodge_contract::accounts_promises!(super::accounts);
-    lodge_contract::first_admin_promises!(super::accounts_without_admin);
-    lodge_contract::failures_promises!(super::failures);
-    lodge_contract::keys_promises!(super::keys);
-    lodge_contract::key_sessions_promises!(super::key_sessions);
-    lodge_contract::passes_promises!(super::passes);
-}
+contract!(Kind::Galera);
 
 /// Returns the name of the node that a process uses.
 async fn node(database: &MariaDb) -> Option<String> {

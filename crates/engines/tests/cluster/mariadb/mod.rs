@@ -1,5 +1,56 @@
 //! The contract on MariaDB.
 
+/// The contract on the testbed's servers of a kind.
+macro_rules! contract {
+    ($kind:expr) => {
+        async fn connect() -> MariaDb {
+            MariaDb::connect(database_on($kind, "lodge_contract")).await.unwrap()
+        }
+
+        async fn accounts() -> (AccountsFixture, MariaDb) {
+            let database = connect().await;
+            (accounts_of(&database), database)
+        }
+
+        /// Accounts in a database of their own, without an admin.
+        async fn accounts_without_admin() -> (AccountsFixture, MariaDb) {
+            let options = emptied(database_on($kind, "lodge_first_admin"));
+            let database = MariaDb::connect(options).await.unwrap();
+            (accounts_of(&database), database)
+        }
+
+        async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
+            let database = connect().await;
+            (database.keys(), database)
+        }
+
+        async fn failures() -> (Arc<dyn Failures>, MariaDb) {
+            let database = connect().await;
+            (database.failures(), database)
+        }
+
+        async fn key_sessions() -> (Arc<dyn KeySessionStore>, MariaDb) {
+            let database = connect().await;
+            (database.key_sessions(), database)
+        }
+
+        async fn passes() -> (PassesFixture, MariaDb) {
+            let database = connect().await;
+            let (gates, passes) = (database.gates(), database.passes());
+            (PassesFixture { gates, passes }, database)
+        }
+
+        mod contract {
+            lodge_contract::accounts_promises!(super::accounts);
+            lodge_contract::first_admin_promises!(super::accounts_without_admin);
+            lodge_contract::failures_promises!(super::failures);
+            lodge_contract::keys_promises!(super::keys);
+            lodge_contract::key_sessions_promises!(super::key_sessions);
+            lodge_contract::passes_promises!(super::passes);
+        }
+    };
+}
+
 mod cleanup;
 mod galera;
 mod lost_commits;
@@ -66,59 +117,13 @@ fn admin(options: &Options, database: &str) -> Conn {
     Conn::new(opts).unwrap()
 }
 
-async fn connect() -> MariaDb {
-    MariaDb::connect(database("lodge_contract")).await.unwrap()
-}
-
-async fn accounts() -> (AccountsFixture, MariaDb) {
-    let database = connect().await;
-    (accounts_of(&database), database)
-}
-
-/// Accounts in a database of their own, without an admin.
-async fn accounts_without_admin() -> (AccountsFixture, MariaDb) {
-    let database = MariaDb::connect(empty_database("lodge_first_admin")).await.unwrap();
-    (accounts_of(&database), database)
-}
-
 fn accounts_of(database: &MariaDb) -> AccountsFixture {
     let (accounts, sessions) = (database.accounts(), database.sessions());
     let security_events = database.security_events();
     AccountsFixture { accounts, sessions, identities: database.identities(), security_events }
 }
 
-async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
-    let database = connect().await;
-    (database.keys(), database)
-}
-
-async fn failures() -> (Arc<dyn Failures>, MariaDb) {
-    let database = connect().await;
-    (database.failures(), database)
-}
-
-async fn key_sessions() -> (Arc<dyn KeySessionStore>, MariaDb) {
-    let database = connect().await;
-    (database.key_sessions(), database)
-}
-
-async fn passes() -> (PassesFixture, MariaDb) {
-    let database = connect().await;
-    (passes_of(&database), database)
-}
-
-fn passes_of(database: &MariaDb) -> PassesFixture {
-    PassesFixture { gates: database.gates(), passes: database.passes() }
-}
-
-mod contract {
-    lodge_contract::accounts_promises!(super::accounts);
-    lodge_contract::first_admin_promises!(super::accounts_without_admin);
-    lodge_contract::failures_promises!(super::failures);
-    lodge_contract::keys_promises!(super::keys);
-    lodge_contract::key_sessions_promises!(super::key_sessions);
-    lodge_contract::passes_promises!(super::passes);
-}
+contract!(Kind::Mariadb);
 
 /// A statement for a test.
 const fn text(mariadb: &'static str) -> Statement {
