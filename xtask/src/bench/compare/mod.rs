@@ -1,5 +1,5 @@
-//! Two binaries on one machine: alternating runs of the same load, so that changes on the machine affect
-//! both alike.
+//! Two binaries on one machine: alternating runs of the same load. The runs of a pair are made in slices of about a
+//! second, which alternate as well, so that changes on the machine affect both alike.
 
 mod figures;
 mod server;
@@ -12,8 +12,8 @@ use clap::Args;
 
 use self::{
     figures::Figures,
-    server::Binary,
-    workloads::{Run, WORKLOADS, Workload},
+    server::{Binary, Run},
+    workloads::{WORKLOADS, Workload},
 };
 use crate::{
     bench::figures::table,
@@ -35,9 +35,9 @@ pub(crate) struct CompareOptions {
     /// Alternating pairs of runs of each workload.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: u32,
-    /// Seconds of a run; runs of a fixed number of requests take about as long.
+    /// Slices of each run.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    seconds: u32,
+    slices: u32,
     /// Run only these workloads, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = WORKLOADS.map(|workload| workload.name))]
     only: Vec<String>,
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &CompareOptions) -> Result<()> {
     Ok(())
 }
 
-/// Runs the pairs of a workload; every other pair begins with the new binary.
+/// Runs the pairs of a workload; every other slice begins with the new binary.
 fn alternate(
     workload: &Workload,
     binaries: [Binary<'_>; 2],
@@ -77,15 +77,19 @@ fn alternate(
     let [old, new] = binaries.map(|binary| binary.serve(&workload.ground));
     let (old, new) = (old?, new?);
     let mut figures = Figures::default();
-    for pair in 1..=options.pairs {
-        let run = Run { pair, seconds: options.seconds };
-        let mut sides = [(&old, &mut figures.old), (&new, &mut figures.new)];
-        if pair % 2 == 0 {
-            sides.reverse();
+    for pair in 0..options.pairs {
+        let (mut of_old, mut of_new) = (Run::begin(&old)?, Run::begin(&new)?);
+        for slice in pair * options.slices..(pair + 1) * options.slices {
+            let mut sides = [(&old, &mut of_old), (&new, &mut of_new)];
+            if slice % 2 == 1 {
+                sides.reverse();
+            }
+            for (side, run) in sides {
+                side.measure(workload, slice, run)?;
+            }
         }
-        for (side, served) in sides {
-            side.measure(workload, run, served)?;
-        }
+        of_old.end(&old, &mut figures.old)?;
+        of_new.end(&new, &mut figures.new)?;
     }
     Ok(figures)
 }

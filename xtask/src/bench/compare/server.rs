@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::workloads::{Run, Setup, Workload};
+use super::workloads::{Setup, Workload};
 use crate::bench::{
     figures::Served,
     lodge::{Lodge, Scratch, Server, local},
@@ -28,6 +28,26 @@ pub(super) struct Side {
     _folder: Scratch,
 }
 
+/// The sums of the slices of a run.
+pub(super) struct Run {
+    requests: f64,
+    elapsed_s: f64,
+    cpu_us_before: f64,
+}
+
+impl Run {
+    pub(super) fn begin(side: &Side) -> Result<Self> {
+        Ok(Self { requests: 0.0, elapsed_s: 0.0, cpu_us_before: cpu_us(side.lodge.pid())? })
+    }
+
+    /// Adds the run to `served`, with the CPU time between its slices: work that a server puts off is counted.
+    pub(super) fn end(self, side: &Side, served: &mut Served) -> Result<()> {
+        let cpu_us = cpu_us(side.lodge.pid())? - self.cpu_us_before;
+        served.add(self.requests, self.requests / self.elapsed_s, cpu_us);
+        Ok(())
+    }
+}
+
 impl Binary<'_> {
     /// Starts the binary on a new folder, prepared for a workload.
     pub(super) fn serve(self, ground: &Setup) -> Result<Side> {
@@ -49,13 +69,12 @@ impl Binary<'_> {
 }
 
 impl Side {
-    /// Runs a workload once, and adds the run to `served`.
-    pub(super) fn measure(&self, workload: &Workload, run: Run, served: &mut Served) -> Result<()> {
-        let before = cpu_us(self.lodge.pid())?;
-        let answered = (workload.run)(&self.lodge, run)?;
-        let cpu_us = cpu_us(self.lodge.pid())? - before;
+    /// Runs the slice of a workload with this number, and adds it to `run`.
+    pub(super) fn measure(&self, workload: &Workload, slice: u32, run: &mut Run) -> Result<()> {
+        let answered = (workload.run)(&self.lodge, slice)?;
         ensure!(answered.requests > 0.0, "no request was answered");
-        served.add(answered.requests, answered.per_second, cpu_us);
+        run.requests += answered.requests;
+        run.elapsed_s += answered.requests / answered.per_second;
         Ok(())
     }
 }

@@ -10,17 +10,18 @@ const LINKS: u32 = 10_000;
 const ACCOUNTS: u32 = 2_000;
 /// Accounts of the board, each with an open stream.
 const STREAMS: u32 = 1_000;
-/// Events that a machine with two cores records in about a second.
+/// Seconds of a slice.
+const SLICE_S: u32 = 1;
+/// Events that a machine with two cores records in about a slice.
 const RIDES: u32 = 30_000;
 const RIDES_IN_BATCHES: u32 = 150_000;
-/// Approximate seconds for one message of each account of the board.
-const ROUND_S: u32 = 5;
 
 /// A load, and the state that it needs.
 pub(super) struct Workload {
     pub(super) name: &'static str,
     pub(super) ground: Setup,
-    pub(super) run: fn(&Lodge, Run) -> Result<Answered>,
+    /// Runs the slice with this number.
+    pub(super) run: fn(&Lodge, u32) -> Result<Answered>,
 }
 
 /// The state of a server before the first run.
@@ -32,35 +33,26 @@ pub(super) struct Setup {
     pub(super) links: u32,
 }
 
-/// The number of the pair, from 1, and the length of the run.
-#[derive(Clone, Copy)]
-pub(super) struct Run {
-    pub(super) pair: u32,
-    pub(super) seconds: u32,
-}
-
-/// The result of a run.
+/// The result of a slice.
 pub(super) struct Answered {
     pub(super) requests: f64,
     pub(super) per_second: f64,
 }
 
 pub(super) const WORKLOADS: [Workload; 8] = [
-    workload("hot", WITH_LINKS, |lodge, run| wrk(lodge, run, None, "/r0")),
-    workload("random", WITH_LINKS, |lodge, run| wrk(lodge, run, Some(RANDOM_LINKS), "/r0")),
-    workload("creation", PLAIN, |lodge, run| total(lodge, run, "links-put --connections 100")),
-    workload("rides", WITH_RIDES, |lodge, run| {
-        recorded(lodge, run, RIDES, "rides --first-threads 0 --threads 100")
+    workload("hot", WITH_LINKS, |lodge, _| wrk(lodge, None, "/r0")),
+    workload("random", WITH_LINKS, |lodge, _| wrk(lodge, Some(RANDOM_LINKS), "/r0")),
+    workload("creation", PLAIN, |lodge, slice| total(lodge, slice, "links-put --connections 100")),
+    workload("rides", WITH_RIDES, |lodge, slice| {
+        recorded(lodge, slice, RIDES, "rides --first-threads 0 --threads 100")
     }),
-    workload("batches", WITH_RIDES, |lodge, run| {
-        recorded(lodge, run, RIDES_IN_BATCHES, "rides-batch --connections 4")
+    workload("batches", WITH_RIDES, |lodge, slice| {
+        recorded(lodge, slice, RIDES_IN_BATCHES, "rides-batch --connections 4")
     }),
-    workload("board", WITH_BOARD, board),
-    workload("me", WITH_ACCOUNTS, |lodge, run| {
-        wrk(lodge, run, Some(&reads::script(lodge)), "/api/me")
-    }),
-    workload("sign-ins", WITH_ACCOUNTS, |lodge, run| {
-        total(lodge, run, &format!("accounts-sign-in --users {ACCOUNTS} --connections 8"))
+    workload("board", WITH_BOARD, |lodge, _| board(lodge)),
+    workload("me", WITH_ACCOUNTS, |lodge, _| wrk(lodge, Some(&reads::script(lodge)), "/api/me")),
+    workload("sign-ins", WITH_ACCOUNTS, |lodge, slice| {
+        total(lodge, slice, &format!("accounts-sign-in --users {ACCOUNTS} --connections 8"))
     }),
 ];
 
@@ -78,21 +70,20 @@ const WITH_BOARD: Setup = Setup {
 const fn workload(
     name: &'static str,
     ground: Setup,
-    run: fn(&Lodge, Run) -> Result<Answered>,
+    run: fn(&Lodge, u32) -> Result<Answered>,
 ) -> Workload {
     Workload { name, ground, run }
 }
 
-/// Runs wrk for the length of a run.
-fn wrk(lodge: &Lodge, run: Run, script: Option<&str>, path: &str) -> Result<Answered> {
-    let wrk::Run { requests, per_second, .. } = lodge.wrk(run.seconds, script, path)?;
+/// Runs wrk for the length of a slice.
+fn wrk(lodge: &Lodge, script: Option<&str>, path: &str) -> Result<Answered> {
+    let wrk::Run { requests, per_second, .. } = lodge.wrk(SLICE_S, script, path)?;
     Ok(Answered { requests, per_second })
 }
 
-/// Runs the load generator for the length of a run.
-fn total(lodge: &Lodge, run: Run, load: &str) -> Result<Answered> {
-    let Run { pair, seconds } = run;
-    let report = lodge.load(&format!("{load} --duration {seconds}s --seed {pair}"))?;
+/// Runs the load generator for the length of a slice.
+fn total(lodge: &Lodge, slice: u32, load: &str) -> Result<Answered> {
+    let report = lodge.load(&format!("{load} --duration {SLICE_S}s --seed {slice}"))?;
     let report = report.without_errors("/total/all")?;
     Ok(Answered {
         requests: report.number("/total/all/succeeded")?,
@@ -101,17 +92,16 @@ fn total(lodge: &Lodge, run: Run, load: &str) -> Result<Answered> {
 }
 
 /// Records rides of a season of its own; each event counts as a request.
-fn recorded(lodge: &Lodge, run: Run, per_second: u32, load: &str) -> Result<Answered> {
-    let (season, events) = (2_000 + run.pair, run.seconds * per_second);
+fn recorded(lodge: &Lodge, slice: u32, events: u32, load: &str) -> Result<Answered> {
+    let season = 2_000 + slice;
     let report = lodge.load(&format!("{load} --season {season} --events {events}"))?;
     let per_second = report.without_errors("/rows/0/figures")?.number("/events_per_s")?;
     Ok(Answered { requests: events.into(), per_second })
 }
 
-/// Posts one or more messages per account, each of which reaches all streams.
-fn board(lodge: &Lodge, run: Run) -> Result<Answered> {
-    let each = (run.seconds / ROUND_S).max(1);
-    let load = format!("board --users {STREAMS} --messages {each} --tokens tokens --catch-up 2m");
+/// Posts a message per account, each of which reaches all streams.
+fn board(lodge: &Lodge) -> Result<Answered> {
+    let load = format!("board --users {STREAMS} --messages 1 --tokens tokens --catch-up 2m");
     let report = lodge.load(&load)?.without_errors("/posts")?;
     let requests = report.number("/messages/acknowledged")?;
     let until_all_have_it = report.number("/elapsed_s")? + report.number("/caught_up_s")?;

@@ -1,0 +1,35 @@
+//! The files of a report.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+/// The files to which a report is written besides standard output.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ReportFiles {
+    /// Write the whole report as JSON, with a time series of one-second windows
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write the report as one self-contained HTML page with plots
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+impl ReportFiles {
+    /// Creates the files, unless they exist, so that a path that cannot be written is reported before the run.
+    pub(crate) fn create(&self) -> Result<()> {
+        for path in [&self.json, &self.html].into_iter().flatten() {
+            let created = OpenOptions::new().append(true).create(true).open(path);
+            created.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the content of a file.
+pub(super) fn save(path: &Path, content: &str) -> Result<()> {
+    fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}
