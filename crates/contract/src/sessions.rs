@@ -279,9 +279,9 @@ pub async fn a_change_before_many_sign_ins_is_in_the_feed(fixture: &AccountsFixt
     let ending = AccountChange { ending: Some(EndSessions::All), ..AccountChange::default() };
     changed(&*fixture.accounts, account.id, AccountEventKind::SignedOutEverywhere, ending).await;
     let after = fixture.sessions.changed_since(None).await.unwrap().place;
-    for _ in 0..20 {
+    for _ in 0..100 {
         // Events alone: so many sessions would end each other, which is in the feed as well.
-        let sign_ins = at_once(100, |_| {
+        let sign_ins = at_once(20, |_| {
             let store = Arc::clone(&fixture.accounts);
             let event = event(account.id, AccountEventKind::SignedIn, 1);
             async move { store.change(AccountChange::default(), event).await.unwrap() }
