@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use crate::board::{self, BoardArgs};
 use crate::links::{self, RequestCommand};
-use crate::report::page::RunOutcome;
+use crate::report::{files::ReportFiles, page::RunOutcome};
 use crate::rides::{self, RidesCommand};
 
 /// A workload of `lodge load …`.
@@ -25,12 +25,23 @@ pub enum LoadCommand {
     Board(Box<BoardArgs>),
 }
 
+impl LoadCommand {
+    fn files(&self) -> &ReportFiles {
+        match self {
+            Self::Requests(command) => &command.common().1.files,
+            Self::Rides(command) => &command.common().1.files,
+            Self::Board(args) => &args.files,
+        }
+    }
+}
+
 /// Runs `command` and writes the report to `out`.
 ///
 /// Blocks until the run ends. It creates its own threads and runtimes: call it from any thread that
 /// may block. Ctrl-C stops sending, waits for the requests in flight and still writes the report; a
 /// second Ctrl-C ends the process with exit code 130.
 pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<RunOutcome> {
+    command.files().check()?;
     match command {
         LoadCommand::Requests(command) => links::run_to(command, out),
         LoadCommand::Rides(command) => rides::run_to(command, out),
@@ -91,6 +102,16 @@ mod tests {
             "board --url http://x --users 0",
         ] {
             assert!(parse::<LoadCommand>(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_report_file_that_cannot_be_written_is_reported_before_the_run() {
+        for workload in ["links-get", "rides --verify", "board"] {
+            let line = format!("{workload} --url http://127.0.0.1:1 --html no-folder/report.html");
+            let command = parse::<LoadCommand>(&line).unwrap();
+            let error = run_to(&command, &mut Vec::new()).unwrap_err();
+            assert_eq!(error.to_string(), "cannot write no-folder/report.html", "{workload}");
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::accounts::SEED_PASSWORD;
+use crate::report::files::ReportFiles;
 use crate::values::{RATES, number, parse_duration, word};
 
 /// The servers, accounts, load, duration and output files of a run.
@@ -105,13 +106,9 @@ pub struct BoardArgs {
     #[arg(long)]
     pub verify: bool,
 
-    /// Write the whole report as JSON, with a time series of one-second windows
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Write the report as one self-contained HTML page with plots
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    /// The files of the report.
+    #[command(flatten)]
+    pub files: ReportFiles,
 }
 
 /// Returns a parser for a name of 1 to `most` bytes.

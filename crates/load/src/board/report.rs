@@ -79,7 +79,7 @@ pub(crate) fn write(
     let url = plan.args.servers.join(",");
     let report = Report::new("board", &url, started, Options::new(plan), run);
     let args = &plan.args;
-    report.write(&page(&report), args.json.as_deref(), args.html.as_deref(), out)?;
+    report.write(&page(&report), &args.files, out)?;
     Ok(RunOutcome::of(is_sound))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use crate::accounts::{SEED_PASSWORD, SEEDED_MAX};
+use crate::report::files::ReportFiles;
 use crate::values::{RATES, number, parse_duration, word};
 
 /// `lodge load links…` and `lodge load accounts…`.
@@ -91,13 +92,9 @@ pub struct CommonArgs {
     #[arg(long, value_name = "FILE")]
     pub raw: Option<PathBuf>,
 
-    /// Write the whole report as JSON, with a time series of one-second windows
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Write the report as one self-contained HTML page with plots
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    /// The files of the report.
+    #[command(flatten)]
+    pub files: ReportFiles,
 }
 
 /// The links that GETs read.

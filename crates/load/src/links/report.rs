@@ -105,7 +105,7 @@ pub(crate) fn write(
         Results::new(plan, runs),
     );
     let page = page(&report);
-    report.write(&page, plan.args.json.as_deref(), plan.args.html.as_deref(), out)?;
+    report.write(&page, &plan.args.files, out)?;
     let total = &report.figures.total;
     let is_clean = total.verification.as_ref().is_none_or(Verification::clean);
     Ok(RunOutcome::of(total.all.succeeded > 0 && is_clean))

@@ -1,6 +1,7 @@
 //! The files of a report.
 
 use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -19,14 +20,20 @@ pub struct ReportFiles {
 }
 
 impl ReportFiles {
-    /// Creates the files, unless they exist, so that a path that cannot be written is reported before the run.
-    pub(crate) fn create(&self) -> Result<()> {
+    /// Fails if one of the files cannot be written, so that this is reported before the run.
+    pub(crate) fn check(&self) -> Result<()> {
         for path in [&self.json, &self.html].into_iter().flatten() {
-            let created = OpenOptions::new().append(true).create(true).open(path);
-            created.with_context(|| format!("cannot write {}", path.display()))?;
+            check(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())
     }
+}
+
+/// Opens a file to write. One that did not exist is removed again.
+fn check(path: &Path) -> io::Result<()> {
+    let is_new = !path.try_exists()?;
+    OpenOptions::new().append(true).create(true).open(path)?;
+    if is_new { fs::remove_file(path) } else { Ok(()) }
 }
 
 /// Replaces the content of a file.

@@ -2,6 +2,7 @@
 
 pub(crate) mod examples;
 pub(crate) mod figures;
+pub(crate) mod files;
 pub(crate) mod page;
 mod plot;
 pub(crate) mod plots;

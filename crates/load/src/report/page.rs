@@ -1,7 +1,6 @@
 //! The model of a report, written as text for a terminal, as an HTML page with plots, and as JSON.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -10,6 +9,7 @@ use serde::Serialize;
 
 use super::examples::Examples;
 use super::figures::{Figures, Latency, Pacing, ms, thousands};
+use super::files::{ReportFiles, save};
 use super::plot::Plot;
 use super::published::PublishedRun;
 
@@ -79,27 +79,22 @@ impl<O: Serialize, F: Serialize> Report<O, F> {
         }
     }
 
-    /// Writes the report as text to `out`, and to the JSON and HTML files if given.
+    /// Writes the report as text to `out`, and to `files`.
     pub(crate) fn write(
         &self,
         page: &Page,
-        json: Option<&Path>,
-        html: Option<&Path>,
+        files: &ReportFiles,
         out: &mut impl Write,
     ) -> Result<()> {
         page.text(out).context("cannot write the report")?;
-        if let Some(path) = json {
+        if let Some(path) = &files.json {
             save(path, &(serde_json::to_string_pretty(self)? + "\n"))?;
         }
-        if let Some(path) = html {
+        if let Some(path) = &files.html {
             save(path, &page.render()?)?;
         }
         Ok(())
     }
-}
-
-fn save(path: &Path, content: &str) -> Result<()> {
-    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The human-readable report. Its HTML is one self-contained file without scripts or external requests.

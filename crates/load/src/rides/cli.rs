@@ -1,12 +1,12 @@
 //! The command line of `lodge load rides…`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::ride::Ranges;
 use crate::engine::exchange::RETRIES;
+use crate::report::files::ReportFiles;
 use crate::values::{RATES, number, parse_duration};
 
 /// `lodge load rides…`.
@@ -70,9 +70,9 @@ pub struct RidesArgs {
     #[arg(long = "header", short = 'H', value_name = "HEADER")]
     pub headers: Vec<String>,
 
-    /// Write the whole report as JSON, with a time series of one-second windows
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// The files of the report.
+    #[command(flatten)]
+    pub files: ReportFiles,
 }
 
 /// `lodge load rides`.

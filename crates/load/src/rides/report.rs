@@ -93,7 +93,7 @@ pub(crate) fn write(
         && run.events.is_none_or(|events| events.idempotency_holds())
         && run.verification.as_ref().is_none_or(Verification::clean);
     let report = Report::new(plan.command, &plan.args.url, started, options, run);
-    report.write(&page(&report), plan.args.json.as_deref(), None, out)?;
+    report.write(&page(&report), &plan.args.files, out)?;
     Ok(RunOutcome::of(is_sound))
 }
 
