@@ -13,8 +13,8 @@ use crate::{
 /// The state of a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inspected {
-    /// It has no database; opening creates one.
-    Empty,
+    /// It does not exist or has no database; opening creates one.
+    NoDatabase,
     /// A server has it open.
     InUse,
     /// It has a database that this version can open.
@@ -39,7 +39,7 @@ pub fn inspect(folder: &Path) -> Result<Inspected, OpenError> {
     }
     let file = folder.join("lodge.db");
     if !file.exists() {
-        return Ok(Inspected::Empty);
+        return Ok(Inspected::NoDatabase);
     }
     Ok(Inspected::Usable { version: folder::version(&file)?, newest: migrations::NEWEST })
 }

@@ -186,29 +186,27 @@ async fn execute_as_operator(
         }
         Command::Events(filter) => {
             let accounts = services.accounts.as_ref();
-            let accounts =
-                accounts.context("this process does not store accounts (apps, roles)")?;
+            let accounts = accounts.context("accounts are not stored here (see apps and roles)")?;
             CommandOutcome::Events(accounts.security_events(filter).await?)
         }
         Command::User(command) => {
             let accounts = services.accounts.as_ref();
-            let accounts =
-                accounts.context("this process does not store accounts (apps, roles)")?;
+            let accounts = accounts.context("accounts are not stored here (see apps and roles)")?;
             execute_user_command(accounts, command).await?
         }
         Command::Rides(command) => {
             let rides = services.rides.as_ref();
-            let rides = rides.context("this process does not serve rides (apps, roles)")?;
+            let rides = rides.context("rides are not served here (see apps and roles)")?;
             execute_rides_command(rides, command).await?
         }
         Command::Bot(command) => {
             let board = services.board.as_ref();
-            let board = board.context("this process does not serve the board (apps, roles)")?;
+            let board = board.context("the board is not served here (see apps and roles)")?;
             execute_bot_command(board.bots(), command).await?
         }
         Command::Hook(command) => {
             let hooks = services.hooks.as_ref();
-            let hooks = hooks.context("this process does not serve the board (apps, roles)")?;
+            let hooks = hooks.context("the board is not served here (see apps and roles)")?;
             execute_hook_command(&hooks.service, command).await?
         }
     })

@@ -37,7 +37,7 @@ use crate::{
 /// `lodge admin`.
 #[derive(Debug, Args)]
 pub(crate) struct AdminOptions {
-    /// The server's configuration file.
+    /// The server's configuration file. [default: ./lodge.toml, if it exists] [env: `LODGE_CONFIG`]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The data folder. [default: ./lodge-data]

@@ -51,8 +51,8 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
 fn check_folder(config: &Config) -> (bool, bool) {
     let folder = config.data.display();
     match lodge_sqlite::inspect(&config.data) {
-        Ok(Inspected::Empty) => {
-            outln!("ok    data folder {folder}: empty; lodge serve creates the database");
+        Ok(Inspected::NoDatabase) => {
+            outln!("ok    data folder {folder}: no database; lodge serve creates it");
         }
         Ok(Inspected::Usable { version, newest }) if version == newest => {
             outln!("ok    data folder {folder}: format {version}");

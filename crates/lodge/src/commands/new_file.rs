@@ -26,9 +26,9 @@ pub(super) fn create<T>(
     let unfinished = PathBuf::from(unfinished);
     let mut options = OpenOptions::new();
     let created = options.write(true).create_new(true).mode(permissions).open(&unfinished);
-    let created = created.with_context(|| format!("cannot write {}", unfinished.display()))?;
+    let created = created.with_context(|| format!("cannot write {}", file.display()))?;
     let written = write(&created).and_then(|written| {
-        created.sync_all().with_context(|| format!("cannot write {}", unfinished.display()))?;
+        created.sync_all().with_context(|| format!("cannot write {}", file.display()))?;
         move_into_place(command, &unfinished, file).map(|()| written)
     });
     // The first error is reported, not a failure to remove the temporary file.

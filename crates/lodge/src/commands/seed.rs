@@ -135,7 +135,7 @@ async fn with_accounts<T>(
     work: impl AsyncFnOnce(&Accounts) -> Result<T>,
 ) -> Result<T> {
     let services = wiring::services(config).await?;
-    let accounts = services.accounts.clone().context("this process does not store accounts")?;
+    let accounts = services.accounts.clone().context("accounts are not stored here")?;
     let done = work(&accounts).await;
     services.engines.close().await.context("the data folder did not close cleanly")?;
     done

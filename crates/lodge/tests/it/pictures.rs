@@ -302,6 +302,9 @@ fn a_picture_cannot_be_set_without_signing_in() {
         ask().expect(401);
         ask().bearer("session_x").expect(401);
     }
+    let form = "multipart/form-data; boundary=x";
+    let ask = server.put("/api/me/picture").header("Content-Type", form);
+    ask.body("--x--").expect(415).says("must be the bytes of the picture");
     assert_eq!(files_in(&lodge.data().join("pictures")).len(), 0);
 }
 

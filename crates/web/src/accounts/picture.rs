@@ -53,13 +53,17 @@ pub(crate) async fn set(
 #[utoipa::path(put, path = "/api/me/picture", operation_id = "set_picture", tag = "profile",
     request_body(content = String, content_type = "application/octet-stream", description = "The bytes of a JPEG, PNG, WebP or GIF"),
     responses((status = 200, body = AccountJson), (status = 400, description = "Not an acceptable picture; `detail` says why"), (status = 401, description = "Unknown or ended session"),
-        (status = 413, description = "The picture is too large"), (status = 429, description = "Too many uploads; see Retry-After"), (status = 503, description = "Too many pictures are being processed; see Retry-After")),
+        (status = 413, description = "The picture is too large"), (status = 415, description = "A form instead of a picture"), (status = 429, description = "Too many uploads; see Retry-After"), (status = 503, description = "Too many pictures are being processed; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn put(
     State(app): State<AccountsApp>,
     asked: RequestContext,
     body: Body,
 ) -> HttpResult {
+    if is_form(&asked.headers) {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Problem::new(status, "the body must be the bytes of the picture, not a form"));
+    }
     let session = asked.session()?;
     // Authenticates before the body is read, which may be large.
     let me = app.accounts.who(session).await?;

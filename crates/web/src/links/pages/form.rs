@@ -132,7 +132,10 @@ fn redirect(text: &str) -> Result<RedirectCode> {
 }
 
 fn click_limit(text: &str) -> Result<ClickLimit> {
-    ClickLimit::new(text.parse().unwrap_or(0))
+    let clicks = text.parse().map_err(|_| {
+        Error::invalid("max_clicks", "must be a whole number from 1 to 1,000,000,000")
+    });
+    clicks.and_then(ClickLimit::new)
 }
 
 /// Parses a time as `<input type=datetime-local>` sends it, in UTC.
@@ -173,6 +176,8 @@ mod tests {
             ["target", "short", "redirect", "expires_at", "max_clicks", "password", "tags"]
         );
         assert_eq!(errors.of("target"), Some("The address must be an http or https URL."));
+        let expected = "The click limit must be a whole number from 1 to 1,000,000,000.";
+        assert_eq!(errors.of("max_clicks"), Some(expected));
     }
 
     #[test]
