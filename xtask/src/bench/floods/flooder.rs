@@ -37,6 +37,9 @@ pub(super) struct Flooder {
 /// What a flood has done.
 #[derive(Default)]
 struct Counts {
+    /// Rounds over all connections, and their CPU time.
+    rounds: u32,
+    used: Duration,
     opened: u64,
     failed: u64,
     /// The complete answers by status; a connection that sends nothing gets an answer if it is refused.
@@ -68,15 +71,16 @@ impl Flooder {
         Ok(Self { stop, thread, flood })
     }
 
-    /// Stops it, and prints what it did; fails if it had no effect.
-    pub(super) fn stop(self) -> Result<()> {
+    /// Stops it, and prints what it did; fails if it had no effect. Returns the CPU time of a round.
+    pub(super) fn stop(self) -> Result<Duration> {
         self.stop.store(true, Ordering::Relaxed);
         let counts = self.thread.join().ok().context("the flood has panicked")?;
-        let (Counts { opened, failed, answers }, name) = (&counts, self.flood.name());
+        let (Counts { opened, failed, answers, .. }, name) = (&counts, self.flood.name());
         println!(
             "{name}: {opened} connections opened, {failed} not; answers by status: {answers:?}"
         );
-        counts.check(self.flood.repeats()).context(name)
+        counts.check(self.flood.repeats()).context(name)?;
+        Ok(counts.used / counts.rounds.max(1))
     }
 }
 
@@ -100,10 +104,40 @@ fn flood_until(
                 break;
             }
         }
-        let used = cpu_time().saturating_sub(used_before);
-        thread::sleep(used.div_f64(SHARE).saturating_sub(began.elapsed()).max(PAUSE));
+        counts.rounds += 1;
+        counts.used = cpu_time().saturating_sub(used_before);
+        thread::sleep(counts.used.div_f64(SHARE).saturating_sub(began.elapsed()).max(PAUSE));
     }
     counts
+}
+
+/// A thread that uses as much of a core as a flood, in rounds as long, but connects to no server.
+pub(super) struct BusyThread {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl BusyThread {
+    pub(super) fn start(round: Duration) -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&stop);
+        let run = move || {
+            while !is_over.load(Ordering::Relaxed) {
+                let (began, used_before) = (Instant::now(), cpu_time());
+                while cpu_time().saturating_sub(used_before) < round {
+                    std::hint::spin_loop();
+                }
+                thread::sleep(round.div_f64(SHARE).saturating_sub(began.elapsed()).max(PAUSE));
+            }
+        };
+        let thread = thread::Builder::new().name("busy".into()).spawn(run)?;
+        Ok(Self { stop, thread })
+    }
+
+    pub(super) fn stop(self) -> Result<()> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().ok().context("the busy thread has panicked")
+    }
 }
 
 /// A connection that is replaced when the server closes it.
