@@ -7,7 +7,7 @@ use rusqlite::{Connection, Result, TransactionBehavior, functions::FunctionFlags
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each migrates a file from the version equal to its index to the next version.
-const MIGRATIONS: [&str; 26] = [
+const MIGRATIONS: [&str; 27] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
     include_str!("migrations/0003_pictures.sql"),
@@ -34,6 +34,7 @@ const MIGRATIONS: [&str; 26] = [
     include_str!("migrations/0024_key_sessions.sql"),
     include_str!("migrations/0025_security_events.sql"),
     include_str!("migrations/0026_authenticated_at.sql"),
+    include_str!("migrations/0027_link_search_detail.sql"),
 ];
 
 /// The schema version that this build writes, and the newest that it reads.

@@ -14,7 +14,7 @@ fn a_good_configuration_is_reported_line_by_line() {
     let lodge = Lodge::new();
     let ran = lodge.run(&FREE);
     let apps = "configuration: apps links, accounts, rides, board";
-    ran.says(0, &[apps, "empty; lodge serve creates"]);
+    ran.says(0, &[apps, "no database; lodge serve creates it"]);
     assert!(ran.out.lines().all(|line| line.starts_with("ok    ")), "{}", ran.out);
     assert!(!lodge.data().exists(), "a check creates nothing");
     let server = lodge.start();
@@ -22,7 +22,7 @@ fn a_good_configuration_is_reported_line_by_line() {
     let ran = lodge.run(&["check", "--listen", &public, "--ops-listen", &ops]);
     ran.says(0, &["in use by a running server", "is in use; a server is running"]);
     server.stop();
-    lodge.run(&FREE).prints("format 26");
+    lodge.run(&FREE).prints("format 27");
 }
 
 #[test]
