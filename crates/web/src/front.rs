@@ -30,6 +30,7 @@ use crate::{
         address::{Client, Peer},
         cross_site, headers,
         instruments::{self, RedirectInstruments},
+        refusal_delay::RefusalDelay,
         request_id::{self, RequestId},
         server::ConnectionHandler,
         unread::UnreadBody,
@@ -59,6 +60,7 @@ struct Inner {
     /// The `Strict-Transport-Security` of all responses, if the site is reached over TLS.
     strict_transport: Option<HeaderValue>,
     redirects: RedirectInstruments,
+    refusal_delay: RefusalDelay,
 }
 
 impl HttpService {
@@ -81,6 +83,7 @@ impl HttpService {
             })
             .route_layer(middleware::from_fn(remember_route))
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
+        let shutdown = site.shutdown.clone();
         Self(Arc::new(Inner {
             strict_transport: site.over_tls().then(|| headers::strict_transport(hsts_subdomains)),
             site,
@@ -90,6 +93,7 @@ impl HttpService {
             has_rides,
             access_log,
             redirects: RedirectInstruments::register(),
+            refusal_delay: RefusalDelay::new(shutdown),
         }))
     }
 
@@ -175,6 +179,7 @@ impl HttpService {
             let (status, who) = (response.status().as_u16(), security.actor());
             tracing::info!(request_id = %id, %method, path, status, %who, elapsed_us, "request");
         }
+        self.0.refusal_delay.delay(response.status(), peer).await;
         if let Some(unread) = unread {
             unread.complete(&mut response).await;
         }

@@ -1,5 +1,7 @@
 //! One address cannot take all connections.
 
+use std::time::{Duration, Instant};
+
 use crate::{HttpConnection, Lodge, Request, Server, eventually_true};
 
 /// The clients of these tests have loopback addresses, so only this one is a trusted proxy.
@@ -41,8 +43,13 @@ fn silent_connections_of_one_address_leave_half_of_the_places_to_others() {
 fn an_address_gets_its_places_back_when_its_connections_end() {
     let server = lodge().with("LODGE_HTTP_CONNECTIONS_PER_ADDRESS_MAX", "3").start();
     let open = silent(&server, "127.0.0.2", 3);
+    let began = Instant::now();
     let mut fourth = HttpConnection::connect_from("127.0.0.2", server.address);
     fourth.read().unwrap().expect(503);
+    assert!(
+        began.elapsed() >= Duration::from_secs(1),
+        "a client that connects again at once costs little"
+    );
     assert_eq!(unknown(&server).send_from("127.0.0.3").status, 404, "another address");
     drop(open);
     eventually_true("the address is served again", || {

@@ -1,5 +1,7 @@
 //! Limits per client address, for requests that can be abused.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use crate::{Lodge, Request, Response, Server};
@@ -19,7 +21,12 @@ fn link_creation_is_limited_per_address_behind_the_proxy() {
     for number in 0..5 {
         assert_eq!(from("203.0.113.9, 198.51.100.1", number).status, 201);
     }
+    let began = Instant::now();
     let refused = from("127.0.0.1, 198.51.100.1", 5);
+    assert!(
+        began.elapsed() >= Duration::from_millis(150),
+        "a client that repeats at once costs little"
+    );
     is_refused(&refused);
     assert_eq!(refused.header("content-type"), Some("application/problem+json"));
     let link = json!({ "target": "example.org" });

@@ -22,12 +22,16 @@ fn connections_past_the_limit_are_refused_and_others_served() {
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     eventually_true("the connection closes", || server.metric("lodge_http_connections ") < 1.5);
 
+    let opened = || {
+        let mut wire = HttpConnection::connect(server.address).unwrap();
+        let _ = wire.write(b"GET /gg HTTP/1.1\r\nHost: x\r\n\r\n");
+        wire
+    };
+    let opened: Vec<HttpConnection> = std::iter::repeat_with(opened).take(4 * LIMIT).collect();
     let mut idle: Vec<HttpConnection> = Vec::new();
     let mut refused = 0;
-    for _ in 0..4 * LIMIT {
-        let mut wire = HttpConnection::connect(server.address).unwrap();
+    for mut wire in opened {
         // Connections within the limit are served; the others get 503 or are closed.
-        let _ = wire.write(b"GET /gg HTTP/1.1\r\nHost: x\r\n\r\n");
         match wire.read() {
             Ok(answer) if answer.status == 307 => idle.push(wire),
             Ok(answer) => {

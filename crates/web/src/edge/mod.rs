@@ -10,6 +10,7 @@ pub(crate) mod limits;
 pub(crate) mod per_key;
 pub(crate) mod proxies;
 pub(crate) mod proxy_protocol;
+pub(crate) mod refusal_delay;
 pub(crate) mod request_id;
 pub mod server;
 pub(crate) mod stream;

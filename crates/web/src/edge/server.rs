@@ -18,8 +18,8 @@ use metrics::Counter;
 use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::Semaphore,
-    time::timeout,
+    sync::{Semaphore, mpsc},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -56,7 +56,21 @@ impl ConnectionLimits {
     fn per_address(&self) -> usize {
         self.connections_per_address_max.min(self.connections_max.div_ceil(2))
     }
+
+    /// Returns how many refused connections may be open at once.
+    fn refused_max(&self) -> usize {
+        (self.connections_max / CONNECTIONS_PER_REFUSED).clamp(1, REFUSED_MAX)
+    }
 }
+
+/// The time between two refusals, so that the connections of a client do not come back all at once.
+const REFUSAL_SPACING: Duration = Duration::from_millis(1);
+
+/// For so many connections that are served, one that is refused may be open.
+pub const CONNECTIONS_PER_REFUSED: usize = 5;
+
+/// The largest number of refused connections that are open: the last one waits for about three seconds.
+const REFUSED_MAX: usize = 2_000;
 
 /// The largest request head, in bytes: an 8 KiB target with every byte percent-encoded, and a third of that for the
 /// headers.
@@ -69,7 +83,11 @@ const BACKLOG: u32 = 4096;
 /// not read costs megabytes, and the time to write them.
 const UNSENT_BYTES_MAX: u32 = 64 * 1024;
 
-/// `Retry-After` of a refused connection.
+/// The received bytes that the kernel buffers per connection; twice as much with its own part. Otherwise a body that is
+/// not read costs megabytes of its memory.
+const RECEIVED_BYTES_MAX: u32 = 256 * 1024;
+
+/// `Retry-After` of a refused connection, and the time until it is answered and closed.
 const RETRY: Duration = Duration::from_secs(1);
 
 const TOO_MANY_CONNECTIONS: &[u8] =
@@ -97,6 +115,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
     socket.set_nodelay(true)?;
+    socket.set_recv_buffer_size(RECEIVED_BYTES_MAX)?;
     SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -114,6 +133,7 @@ pub async fn serve(
     let gate = Arc::new(Gate::new(limits));
     let connections = TaskTracker::new();
     let refused = metrics::counter!("lodge_http_connections_refused_total");
+    let refusals = Refusals::start(gate.limits.refused_max(), &connections, stop.child_token());
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -130,10 +150,13 @@ pub async fn serve(
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             refused.increment(1);
-            refuse(&stream);
+            refusals.add(stream, gate.peer(address));
             continue;
         };
-        let Some(admitted) = gate.admit(&stream, gate.peer(address)) else { continue };
+        let Some(admitted) = gate.admit(gate.peer(address)) else {
+            refusals.add(stream, gate.peer(address));
+            continue;
+        };
         // A child token per connection, so that wake-ups do not contend for one lock.
         let (site, gate, stop) = (site.clone(), Arc::clone(&gate), stop.child_token());
         // Detaches the stream from the runtime of the accept loop.
@@ -187,12 +210,9 @@ impl Gate {
     }
 
     /// Counts a connection for the address of its peer; `None` if it is refused.
-    fn admit(&self, stream: &TcpStream, peer: Peer) -> Option<Admitted> {
+    fn admit(&self, peer: Peer) -> Option<Admitted> {
         let share = peer.limited_by().map(|address| self.addresses.take(address)).transpose();
-        if share.is_err() {
-            self.refused.increment(1);
-            refuse(stream);
-        }
+        self.refused.increment(share.is_err().into());
         share.ok().map(|share| Admitted { peer, _share: share })
     }
 
@@ -202,7 +222,12 @@ impl Gate {
         let read = timeout(self.limits.header_timeout, proxy_protocol::read(stream)).await;
         match read.map_err(io::Error::from).flatten() {
             Ok(source) => {
-                self.admit(stream, proxy.forwarding(source, &self.limits.trusted_proxies))
+                let admitted = self.admit(proxy.forwarding(source, &self.limits.trusted_proxies));
+                // At once: the connection is the proxy's.
+                if admitted.is_none() {
+                    refuse(stream);
+                }
+                admitted
             }
             Err(error) => {
                 self.bad_headers.increment(1);
@@ -213,8 +238,39 @@ impl Gate {
     }
 }
 
-/// Writes 503 without blocking.
+/// Refused connections, in the order in which they are answered.
+struct Refusals(mpsc::Sender<(Instant, TcpStream)>);
+
+impl Refusals {
+    fn start(places: usize, tasks: &TaskTracker, stop: CancellationToken) -> Self {
+        let (sender, mut held) = mpsc::channel(places);
+        let answers = async move {
+            while let Some((due, stream)) = held.recv().await {
+                sleep_until(due).await;
+                refuse(&stream);
+                sleep(REFUSAL_SPACING).await;
+            }
+        };
+        tasks.spawn(stop.run_until_cancelled_owned(answers));
+        Self(sender)
+    }
+
+    /// Answers and closes a connection after [`RETRY`] or later, so that a client that connects again at once cannot do
+    /// so thousands of times a second; at once if there is no place for it, or if it is a proxy's.
+    fn add(&self, stream: TcpStream, peer: Peer) {
+        if peer.is_trusted() {
+            refuse(&stream);
+        } else if let Err(full) = self.0.try_send((Instant::now() + RETRY, stream)) {
+            refuse(&full.into_inner().1);
+        }
+    }
+}
+
+/// Writes 503 without blocking. The request is read before, as far as it has arrived: if it were not, the kernel would
+/// reset the connection, and the client could lose the answer.
 fn refuse(stream: &TcpStream) {
+    let mut request = [0; 8 * 1024];
+    while stream.try_read(&mut request).is_ok_and(|length| length == request.len()) {}
     let _ = stream.try_write(TOO_MANY_CONNECTIONS);
 }
 
