@@ -24,6 +24,10 @@ use crate::failure::SharedError;
 /// How long a restart checkpoint, for which the writer waits, may wait for readers.
 const READERS_WAIT: Duration = Duration::from_millis(100);
 
+/// How long a truncation for which the writer waits may wait for readers. While long reads prevent it, it takes half a
+/// percent of the writer's time.
+const TRUNCATION_WAIT: Duration = Duration::from_millis(25);
+
 /// The time until a prevented truncation is tried again.
 const TRUNCATION_RETRY: Duration = Duration::from_secs(5);
 
@@ -239,16 +243,16 @@ impl Checkpoints {
     /// readers; another one would make the writer wait with it.
     fn checkpoint(&self, connection: &Connection, kind: Kind, awaited: bool) -> bool {
         let before = self.length();
-        let patience = if awaited { READERS_WAIT } else { Duration::ZERO };
+        let patience = |longest| if awaited { longest } else { Duration::ZERO };
         let is_complete = match kind {
             Kind::Passive => return self.run_mode(connection, "PASSIVE", Duration::ZERO),
-            Kind::Restart => self.run_mode(connection, "RESTART", patience),
+            Kind::Restart => self.run_mode(connection, "RESTART", patience(READERS_WAIT)),
             Kind::Truncate if !self.grown.swap(false, Ordering::Relaxed) => return true,
             Kind::Truncate => {
                 // First without a lock. If a reader needs the log then, the lock is of use only to wait for it.
                 let is_copied = self.run_mode(connection, "PASSIVE", Duration::ZERO);
-                let is_truncated =
-                    (is_copied || awaited) && self.run_mode(connection, "TRUNCATE", patience);
+                let is_truncated = (is_copied || awaited)
+                    && self.run_mode(connection, "TRUNCATE", patience(TRUNCATION_WAIT));
                 self.grown.fetch_or(!is_truncated, Ordering::Relaxed);
                 is_truncated
             }
