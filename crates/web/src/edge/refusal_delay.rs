@@ -30,8 +30,11 @@ impl RefusalDelay {
 
     /// Waits before `peer` is sent an answer with this status, if it has to.
     pub(crate) async fn delay(&self, status: StatusCode, peer: Peer) {
+        if status != StatusCode::TOO_MANY_REQUESTS {
+            return;
+        }
         let place = peer.is_trusted().then(|| self.proxied.try_acquire()).transpose();
-        if status == StatusCode::TOO_MANY_REQUESTS && place.is_ok() {
+        if place.is_ok() {
             let pause = Duration::from_millis(rand::random_range(PAUSE_MS));
             let _ = timeout(pause, self.stop.cancelled()).await;
         }

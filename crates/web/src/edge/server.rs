@@ -63,13 +63,16 @@ impl ConnectionLimits {
     }
 }
 
-/// The time between two refusals, so that the connections of a client do not come back all at once.
+/// The shortest time between two refusals, so that the connections of a client do not come back all at once.
 const REFUSAL_SPACING: Duration = Duration::from_millis(1);
 
 /// For so many connections that are served, one that is refused may be open.
 pub const CONNECTIONS_PER_REFUSED: usize = 5;
 
-/// The largest number of refused connections that are open: the last one waits for about three seconds.
+/// Reads of a refused connection, of 8 KiB each: what the kernel buffers.
+const REFUSED_READS_MAX: usize = 64;
+
+/// The largest number of refused connections that are open: the last one waits for some seconds.
 const REFUSED_MAX: usize = 2_000;
 
 /// The largest request head, in bytes: an 8 KiB target with every byte percent-encoded, and a third of that for the
@@ -270,7 +273,11 @@ impl Refusals {
 /// reset the connection, and the client could lose the answer.
 fn refuse(stream: &TcpStream) {
     let mut request = [0; 8 * 1024];
-    while stream.try_read(&mut request).is_ok_and(|length| length == request.len()) {}
+    for _ in 0..REFUSED_READS_MAX {
+        if !stream.try_read(&mut request).is_ok_and(|length| length == request.len()) {
+            break;
+        }
+    }
     let _ = stream.try_write(TOO_MANY_CONNECTIONS);
 }
 
