@@ -1,8 +1,9 @@
 //! The port to a database that runs transactions.
 
+use async_trait::async_trait;
 use lodge_domain::Result;
 
-use crate::{Failure, Tx};
+use crate::{Failure, Returned, Tx};
 
 /// The app that work is done for. Each app has its own queue and its share of the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,24 +48,51 @@ pub enum ReadKind {
     Search,
 }
 
+/// Work in a transaction. It may run more than once.
+pub type Work = Box<dyn Fn(&mut dyn Tx) -> Result<(), Failure> + Send>;
+
 /// Runs work on a database, each write in its own transaction. Queues are bounded; when one is full, the result is
 /// [`lodge_domain::Error::Unavailable`].
+#[async_trait]
 pub trait Database: Send + Sync + 'static {
     /// Runs work that only reads. Each statement sees every write acknowledged before.
-    fn read<T, W>(
-        &self,
-        app: App,
-        reads: ReadKind,
-        work: W,
-    ) -> impl Future<Output = Result<T>> + Send
-    where
-        T: Send + 'static,
-        W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static;
+    async fn run_read(&self, app: App, reads: ReadKind, work: Work) -> Result<()>;
 
     /// Runs work that writes. `Ok` means that it is committed and survives the loss of the process. An `Err` of
     /// `work` rolls it back.
-    fn write<T, W>(&self, app: App, work: W) -> impl Future<Output = Result<T>> + Send
-    where
-        T: Send + 'static,
-        W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static;
+    async fn run_write(&self, app: App, work: Work) -> Result<()>;
+}
+
+impl dyn Database {
+    /// Returns the result of work that only reads; see [`Self::run_read`].
+    pub async fn read<T: Send + 'static>(
+        &self,
+        app: App,
+        reads: ReadKind,
+        work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        let returned = Returned::default();
+        self.run_read(app, reads, leaving(&returned, work)).await?;
+        returned.take()
+    }
+
+    /// Returns the result of work that writes; see [`Self::run_write`].
+    pub async fn write<T: Send + 'static>(
+        &self,
+        app: App,
+        work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        let returned = Returned::default();
+        self.run_write(app, leaving(&returned, work)).await?;
+        returned.take()
+    }
+}
+
+/// Returns `work` as work that leaves its result in `returned`.
+fn leaving<T: Send + 'static>(
+    returned: &Returned<T>,
+    work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+) -> Work {
+    let returned = returned.clone();
+    Box::new(move |tx| work(tx).map(|result| returned.set(result)))
 }

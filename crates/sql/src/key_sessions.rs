@@ -31,10 +31,10 @@ statements! {
 }
 
 /// The [`KeySessionStore`] of a database.
-pub struct SqlKeySessions<D>(pub Arc<D>);
+pub struct SqlKeySessions(pub Arc<dyn Database>);
 
 #[async_trait]
-impl<D: Database> KeySessionStore for SqlKeySessions<D> {
+impl KeySessionStore for SqlKeySessions {
     async fn begin(&self, session: KeySession) -> Result<()> {
         let KeySession { digest, key, began_at, expires_at } = session;
         let begin = move |tx: &mut dyn Tx| {

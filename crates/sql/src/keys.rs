@@ -83,20 +83,20 @@ impl KeyTable {
 }
 
 /// The keys in one table of a database.
-pub struct SqlKeys<D> {
-    database: Arc<D>,
+pub struct SqlKeys {
+    database: Arc<dyn Database>,
     table: KeyTable,
 }
 
-impl<D> SqlKeys<D> {
+impl SqlKeys {
     /// Returns the store of the keys in `table`.
-    pub fn new(database: Arc<D>, table: KeyTable) -> Self {
+    pub fn new(database: Arc<dyn Database>, table: KeyTable) -> Self {
         Self { database, table }
     }
 }
 
 #[async_trait]
-impl<D: Database> KeyStore for SqlKeys<D> {
+impl KeyStore for SqlKeys {
     async fn add(&self, name: &str, digest: [u8; 32], at: Timestamp) -> Result<ApiKey> {
         let (name, statements) = (name.to_owned(), self.table.statements());
         let add = move |tx: &mut dyn Tx| {

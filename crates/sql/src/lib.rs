@@ -1,7 +1,7 @@
 //! Stores written once for every SQL database: accounts, sessions, identities, API keys, the board, gates and passes.
 //!
-//! A store is generic over a [`Database`], which runs work on a [`Tx`]: `SQLite` on its single writer and its readers,
-//! `MariaDB` on a pool of connections. This crate depends on no driver. Work may run more than once, so it must have
+//! A store uses a [`Database`], which runs work on a [`Tx`]: `SQLite` on its single writer and its readers, `MariaDB` on a
+//! pool of connections. This crate depends on no driver. Work may run more than once, so it must have
 //! no effect outside its transaction.
 
 pub mod accounts;
@@ -11,6 +11,7 @@ mod failure;
 mod key_sessions;
 mod keys;
 pub mod outcomes;
+mod returned;
 mod rides;
 mod security_events;
 mod statement;
@@ -20,10 +21,11 @@ mod workers;
 pub use self::{
     accounts::{SqlAccounts, SqlIdentities, SqlSessions},
     board::{SqlBoard, SqlReadPositions},
-    database::{App, Database, ReadKind},
+    database::{App, Database, ReadKind, Work},
     failure::Failure,
     key_sessions::SqlKeySessions,
     keys::{KeyTable, SqlKeys, read_key},
+    returned::Returned,
     rides::{SqlGates, SqlPasses},
     security_events::{ACTS_KEPT, FAILURES_KEPT, SECURITY_EVENTS_KEPT, SqlSecurityEvents},
     statement::Statement,

@@ -68,10 +68,10 @@ statements! {
 }
 
 /// The [`SecurityEventStore`] of a database.
-pub struct SqlSecurityEvents<D>(pub Arc<D>);
+pub struct SqlSecurityEvents(pub Arc<dyn Database>);
 
 #[async_trait]
-impl<D: Database> SecurityEventStore for SqlSecurityEvents<D> {
+impl SecurityEventStore for SqlSecurityEvents {
     async fn append(&self, events: Vec<SecurityEvent>) -> Result<()> {
         let append = move |tx: &mut dyn Tx| events.iter().try_for_each(|event| store(tx, event));
         self.0.write(App::Accounts, append).await

@@ -30,7 +30,7 @@ struct Queues<C> {
 }
 
 struct State<C> {
-    waiting: [VecDeque<Box<dyn Job<C>>>; App::COUNT],
+    waiting: [VecDeque<Job<C>>; App::COUNT],
     /// The app served next.
     next_app: usize,
     /// Running threads.
@@ -38,30 +38,22 @@ struct State<C> {
     closed: bool,
 }
 
-/// A job, whatever its result type.
-trait Job<C>: Send {
+type Work<C> = Box<dyn FnOnce(&mut C) -> Result<()> + Send>;
+
+struct Job<C> {
+    work: Work<C>,
+    reply: oneshot::Sender<Result<()>>,
+}
+
+impl<C> Job<C> {
     /// Whether the caller has stopped waiting.
-    fn is_abandoned(&self) -> bool;
-    /// Runs the job and replies to the caller.
-    fn run(self: Box<Self>, connection: &mut C);
-}
-
-struct Request<T, W> {
-    work: W,
-    reply: oneshot::Sender<Result<T>>,
-}
-
-impl<C, T, W> Job<C> for Request<T, W>
-where
-    T: Send,
-    W: FnOnce(&mut C) -> Result<T> + Send,
-{
     fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
 
-    fn run(self: Box<Self>, connection: &mut C) {
-        let Self { work, reply } = *self;
+    /// Runs the work and replies to the caller.
+    fn run(self, connection: &mut C) {
+        let Self { work, reply } = self;
         // A panic in one job must not end the thread.
         let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
             .unwrap_or_else(|_| Err(Error::internal("a request to the database panicked")));
@@ -109,13 +101,13 @@ impl<C: Send + 'static> Workers<C> {
     /// # Errors
     ///
     /// Errors of `work`, and [`Error::Unavailable`] when the app's queue is full or closed.
-    pub async fn run<T: Send + 'static>(
+    pub async fn run(
         &self,
         app: App,
-        work: impl FnOnce(&mut C) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+        work: impl FnOnce(&mut C) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        self.queues.push(app, Box::new(Request { work, reply }))?;
+        self.queues.push(app, Job { work: Box::new(work), reply })?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 }
@@ -142,16 +134,15 @@ impl<C> Drop for Workers<C> {
 }
 
 impl<C> Queues<C> {
-    fn push(&self, app: App, job: Box<dyn Job<C>>) -> Result<()> {
+    fn push(&self, app: App, job: Job<C>) -> Result<()> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(closed());
         }
         let waiting = &mut state.waiting[app as usize];
         let mut abandoned = VecDeque::new();
-        if waiting.len() >= self.length_max && waiting.iter().any(|job| job.is_abandoned()) {
-            (abandoned, *waiting) =
-                mem::take(waiting).into_iter().partition(|job| job.is_abandoned());
+        if waiting.len() >= self.length_max && waiting.iter().any(Job::is_abandoned) {
+            (abandoned, *waiting) = mem::take(waiting).into_iter().partition(Job::is_abandoned);
         }
         let is_full = waiting.len() >= self.length_max;
         if !is_full {
@@ -169,11 +160,11 @@ impl<C> Queues<C> {
     }
 
     /// Waits for the next job whose caller still waits; returns `None` once the queues are closed and empty.
-    fn take(&self) -> Option<Box<dyn Job<C>>> {
+    fn take(&self) -> Option<Job<C>> {
         iter::from_fn(|| self.pop()).find(|job| !job.is_abandoned())
     }
 
-    fn pop(&self) -> Option<Box<dyn Job<C>>> {
+    fn pop(&self) -> Option<Job<C>> {
         let mut state = self.state.lock();
         loop {
             match state.pop() {
@@ -186,7 +177,7 @@ impl<C> Queues<C> {
 }
 
 impl<C> State<C> {
-    fn pop(&mut self) -> Option<Box<dyn Job<C>>> {
+    fn pop(&mut self) -> Option<Job<C>> {
         let mut apps = (0..App::COUNT).map(|step| (self.next_app + step) % App::COUNT);
         let app = apps.find(|app| !self.waiting[*app].is_empty())?;
         self.next_app = (app + 1) % App::COUNT;
@@ -225,6 +216,7 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
+    use crate::Returned;
 
     /// A pool of one thread, whose connection is a list that jobs append to.
     fn one_thread(length_max: usize) -> Arc<Workers<Vec<u8>>> {
@@ -255,7 +247,14 @@ mod tests {
     }
 
     async fn list(workers: &Workers<Vec<u8>>) -> Vec<u8> {
-        workers.run(App::Board, |list| Ok(list.clone())).await.unwrap()
+        let listed = Returned::default();
+        let result = listed.clone();
+        let list = move |list: &mut Vec<u8>| {
+            result.set(list.clone());
+            Ok(())
+        };
+        workers.run(App::Board, list).await.unwrap();
+        listed.take().unwrap()
     }
 
     #[tokio::test]

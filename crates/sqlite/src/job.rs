@@ -38,24 +38,25 @@ pub(crate) fn catch_panic<T>(
 }
 
 /// A [`Job`] made of a closure.
-pub(crate) struct Request<T, W> {
-    work: Option<W>,
-    outcome: Option<Result<T>>,
-    reply: Reply<T>,
+pub(crate) struct Request {
+    work: Option<Work>,
+    outcome: Option<Result<()>>,
+    reply: Reply<()>,
 }
 
-impl<T, W> Request<T, W> {
-    /// Returns a request that replies to `reply`.
-    pub(crate) fn new(work: W, reply: Reply<T>) -> Self {
-        Self { work: Some(work), outcome: None, reply }
+type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
+
+impl Request {
+    /// Returns a request that replies to `reply`, when `work` has left its result.
+    pub(crate) fn new(
+        work: impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static,
+        reply: Reply<()>,
+    ) -> Self {
+        Self { work: Some(Box::new(work)), outcome: None, reply }
     }
 }
 
-impl<T, W> Job for Request<T, W>
-where
-    T: Send + 'static,
-    W: FnOnce(&Connection) -> Result<T, Failure> + Send,
-{
+impl Job for Request {
     fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }

@@ -46,8 +46,8 @@ use lodge_domain::{
     security::SecurityEventStore,
 };
 use lodge_sql::{
-    KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeySessions, SqlKeys, SqlPasses,
-    SqlReadPositions, SqlSecurityEvents, SqlSessions,
+    Database, KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeySessions, SqlKeys,
+    SqlPasses, SqlReadPositions, SqlSecurityEvents, SqlSessions,
 };
 
 pub use crate::{
@@ -72,6 +72,10 @@ impl Sqlite {
         Engine::open(folder, options).map(|engine| Self(Arc::new(engine)))
     }
 
+    fn database(&self) -> Arc<dyn Database> {
+        self.0.clone()
+    }
+
     /// Returns the link store, without a cache.
     pub fn links(&self) -> Arc<dyn LinkStore> {
         Arc::new(SqliteLinks(Arc::clone(&self.0)))
@@ -84,17 +88,17 @@ impl Sqlite {
 
     /// Returns the store of API keys, without a cache.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
-        Arc::new(SqlKeys::new(Arc::clone(&self.0), KeyTable::ApiKeys))
+        Arc::new(SqlKeys::new(self.database(), KeyTable::ApiKeys))
     }
 
     /// Returns the store of the page sessions of API keys.
     pub fn key_sessions(&self) -> Arc<dyn KeySessionStore> {
-        Arc::new(SqlKeySessions(Arc::clone(&self.0)))
+        Arc::new(SqlKeySessions(self.database()))
     }
 
     /// Returns the store of bot keys, without a cache.
     pub fn bots(&self) -> Arc<dyn KeyStore> {
-        Arc::new(SqlKeys::new(Arc::clone(&self.0), KeyTable::Bots))
+        Arc::new(SqlKeys::new(self.database(), KeyTable::Bots))
     }
 
     /// Returns the board's event log.
@@ -114,7 +118,7 @@ impl Sqlite {
 
     /// Returns the members' read positions. Each call creates a store with its own pending positions.
     pub fn board_positions(&self) -> Arc<dyn ReadPositions> {
-        Arc::new(SqlReadPositions::new(Arc::clone(&self.0)))
+        Arc::new(SqlReadPositions::new(self.database()))
     }
 
     /// Returns the reports of messages.
@@ -132,28 +136,28 @@ impl Sqlite {
         Arc::new(self.board())
     }
 
-    fn board(&self) -> SqlBoard<Engine> {
-        SqlBoard::new(Arc::clone(&self.0), self.0.origin, &Fts5)
+    fn board(&self) -> SqlBoard {
+        SqlBoard::new(self.database(), self.0.origin, &Fts5)
     }
 
     /// Returns the account store.
     pub fn accounts(&self) -> Arc<dyn AccountStore> {
-        Arc::new(SqlAccounts(Arc::clone(&self.0)))
+        Arc::new(SqlAccounts(self.database()))
     }
 
     /// Returns the session store.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
-        Arc::new(SqlSessions::new(Arc::clone(&self.0), self.0.feed))
+        Arc::new(SqlSessions::new(self.database(), self.0.feed))
     }
 
     /// Returns the store of identities linked to accounts.
     pub fn identities(&self) -> Arc<dyn IdentityStore> {
-        Arc::new(SqlIdentities(Arc::clone(&self.0)))
+        Arc::new(SqlIdentities(self.database()))
     }
 
     /// Returns the store of security events.
     pub fn security_events(&self) -> Arc<dyn SecurityEventStore> {
-        Arc::new(SqlSecurityEvents(Arc::clone(&self.0)))
+        Arc::new(SqlSecurityEvents(self.database()))
     }
 
     /// Returns the log of ride events.
@@ -163,12 +167,12 @@ impl Sqlite {
 
     /// Returns the gate store, without a cache.
     pub fn gates(&self) -> Arc<dyn GateStore> {
-        Arc::new(SqlGates(Arc::clone(&self.0)))
+        Arc::new(SqlGates(self.database()))
     }
 
     /// Returns the store of claimed passes.
     pub fn passes(&self) -> Arc<dyn PassStore> {
-        Arc::new(SqlPasses(Arc::clone(&self.0)))
+        Arc::new(SqlPasses(self.database()))
     }
 
     /// Returns the sums of rides.

@@ -2,12 +2,12 @@
 
 use std::{
     path::Path,
-    sync::Arc,
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
 use lodge_domain::Result;
-use lodge_sql::{App, Workers};
+use lodge_sql::{App, Returned, Workers};
 use rusqlite::Connection;
 
 use crate::{connection, failure::Failure, folder::OpenError};
@@ -17,6 +17,8 @@ pub(crate) struct Readers {
     threads: Workers<Connection>,
     time_max: Duration,
 }
+
+type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
 /// The size and limits of a pool.
 #[derive(Debug, Clone, Copy)]
@@ -54,13 +56,19 @@ impl Readers {
         app: App,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
+        let returned = Returned::default();
+        let result = returned.clone();
+        let work = move |connection: &Connection| work(connection).map(|read| result.set(read));
+        self.run(app, Box::new(work)).await?;
+        returned.take()
+    }
+
+    async fn run(&self, app: App, work: Work) -> Result<()> {
         let time_max = self.time_max;
         let caller = Arc::new(());
         let waiting = Arc::downgrade(&caller);
         let bounded = move |connection: &mut Connection| {
-            let deadline = Instant::now() + time_max;
-            let is_over = move || waiting.strong_count() == 0 || Instant::now() >= deadline;
-            connection.progress_handler(STEPS, Some(is_over)).map_err(Failure::from)?;
+            interrupt(connection, Instant::now() + time_max, waiting)?;
             Ok(work(connection)?)
         };
         let answer = self.threads.run(app, bounded).await;
@@ -77,4 +85,14 @@ impl Readers {
     pub(crate) fn wait_ended(&self, deadline: Instant) -> bool {
         self.threads.wait_ended(deadline)
     }
+}
+
+/// Interrupts what runs on the connection from now on, once its time is over or its caller is gone.
+fn interrupt(
+    connection: &mut Connection,
+    deadline: Instant,
+    caller: Weak<()>,
+) -> Result<(), Failure> {
+    let is_over = move || caller.strong_count() == 0 || Instant::now() >= deadline;
+    Ok(connection.progress_handler(STEPS, Some(is_over))?)
 }

@@ -10,9 +10,10 @@ use std::{
 };
 
 use lodge_domain::{Error, Result};
-use lodge_sql::App;
+use lodge_sql::{App, Returned};
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use crate::{
     checkpoints::Checkpoints,
@@ -95,9 +96,13 @@ impl Writer {
         app: App,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
+        let returned = Returned::default();
+        let result = returned.clone();
+        let work = move |connection: &Connection| work(connection).map(|done| result.set(done));
         let (reply, answer) = Reply::channel();
         self.submit(app, Box::new(Request::new(work, reply)))?;
-        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotAccepted::Closed("writer"))))
+        answered(answer).await?;
+        returned.take()
     }
 
     /// Queues `job` for one of the next groups; it replies after the commit.
@@ -116,6 +121,11 @@ impl Writer {
     pub(crate) fn close(&self) {
         self.queues.close();
     }
+}
+
+/// Waits for the reply to a request of the writer.
+pub(crate) async fn answered(answer: oneshot::Receiver<Result<()>>) -> Result<()> {
+    answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotAccepted::Closed("writer"))))
 }
 
 impl Queues {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use lodge_domain::{Error, OsRandom, Random as _, Result};
-use lodge_sql::{Failure, Tx};
+use lodge_sql::{Failure, Work};
 
 use super::{
     commits::Commits,
@@ -65,10 +65,7 @@ impl Connection {
     }
 
     /// Runs `work` in a transaction, again if the server rolls it back for a deadlock or its COMMIT is lost.
-    pub(super) fn write<T>(
-        &mut self,
-        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
-    ) -> Result<T> {
+    pub(super) fn write(&mut self, work: &Work) -> Result<()> {
         let began = Instant::now();
         for run in 1..TRIES {
             match self.write_once(work) {
@@ -82,17 +79,13 @@ impl Connection {
         Ok(self.write_once(work)?)
     }
 
-    fn write_once<T>(
-        &mut self,
-        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    fn write_once(&mut self, work: &Work) -> Result<(), Failure> {
         let mut link = self.begin(BEGIN)?;
-        let numbered =
-            work(&mut link).and_then(|done| self.commits.number(&mut link).map(|()| done));
-        let Ok(done) = numbered else {
+        let numbered = work(&mut link).and_then(|()| self.commits.number(&mut link));
+        if numbered.is_err() {
             self.roll_back(link);
             return numbered;
-        };
+        }
         match link.run("COMMIT") {
             Ok(()) => self.current = Some(link),
             Err(Failure::Deadlock(cause)) => {
@@ -108,7 +101,7 @@ impl Connection {
                 }
             }
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Looks up whether the last transaction was committed, on new connections until one answers. Without an answer the
@@ -136,10 +129,7 @@ impl Connection {
 
     /// Runs `work` without a transaction: each statement sees what was committed before it. Runs it once
     /// more if the connection turns out to be broken.
-    pub(super) fn read<T>(
-        &mut self,
-        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
-    ) -> Result<T> {
+    pub(super) fn read(&mut self, work: &Work) -> Result<()> {
         if let Some(mut link) = self.take() {
             let outcome = work(&mut link);
             if !link.is_lost() {
@@ -154,19 +144,13 @@ impl Connection {
     }
 
     /// Runs `work` on one snapshot, once more if the connection turns out to be broken.
-    pub(super) fn snapshot<T>(
-        &mut self,
-        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
-    ) -> Result<T> {
+    pub(super) fn snapshot(&mut self, work: &Work) -> Result<()> {
         let outcome = self.snapshot_once(work);
         let is_lost = outcome.is_err() && self.current.is_none();
         Ok(if is_lost { self.snapshot_once(work) } else { outcome }?)
     }
 
-    fn snapshot_once<T>(
-        &mut self,
-        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    fn snapshot_once(&mut self, work: &Work) -> Result<(), Failure> {
         let mut link = self.begin(SNAPSHOT)?;
         let outcome = work(&mut link);
         self.roll_back(link);

@@ -10,7 +10,7 @@ use lodge_domain::{
     network::site_of,
     secret::token_digest,
 };
-use lodge_sql::{App, Database as _, Failure, Statement, Tx, Value};
+use lodge_sql::{App, Failure, Statement, Tx, Value};
 use tokio::runtime::Handle;
 
 use super::MariaDb;
@@ -60,7 +60,7 @@ impl Failures for MariaDb {
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()> {
         let counters = counters(name, from);
         let count = move |tx: &mut dyn Tx| counters.iter().try_for_each(|it| it.count(tx, at));
-        self.write(App::Accounts, count).await
+        self.database().write(App::Accounts, count).await
     }
 
     fn revert(&self, name: &str, from: Option<IpAddr>) {
@@ -70,7 +70,7 @@ impl Failures for MariaDb {
             let revert = move |tx: &mut dyn Tx| {
                 counters.iter().try_for_each(|counter| counter.run(tx, &REVERT))
             };
-            if let Err(error) = database.write(App::Accounts, revert).await {
+            if let Err(error) = database.database().write(App::Accounts, revert).await {
                 tracing::warn!(%error, "a failure without an answer stays counted");
             }
         });
@@ -84,7 +84,7 @@ impl Failures for MariaDb {
                 counter.run(tx, if is_of_address { &RESET } else { &REVERT })
             })
         };
-        if let Err(error) = self.write(App::Accounts, reset).await {
+        if let Err(error) = self.database().write(App::Accounts, reset).await {
             tracing::warn!(%error, "the failures before a right password stay counted");
         }
     }

@@ -18,6 +18,7 @@ mod tx;
 
 use std::{iter, sync::Arc, time::Instant};
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
@@ -30,8 +31,8 @@ use lodge_domain::{
     security::SecurityEventStore,
 };
 use lodge_sql::{
-    App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities,
-    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Tx, Workers,
+    App, Database, KeyTable, ReadKind, Returned, SqlAccounts, SqlGates, SqlIdentities,
+    SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Tx, Work, Workers,
 };
 
 pub use options::Options;
@@ -79,8 +80,12 @@ impl MariaDb {
         let writers = start("mariadb-writer", Use::Write, options.writers)?;
         let readers = start("mariadb-reader", Use::Read, options.readers)?;
         let scanners = start("mariadb-scanner", Use::Read, options.scanners)?;
-        let open = |connection: &mut Connection| connection.write(&Installation::open);
-        let installation = writers.run(App::Accounts, open).await?;
+        let opened = Returned::default();
+        let result = opened.clone();
+        let open: Work =
+            Box::new(move |tx| Installation::open(tx).map(|opened| result.set(opened)));
+        writers.run(App::Accounts, move |connection| connection.write(&open)).await?;
+        let installation = opened.take()?;
         Ok(Self(Arc::new(Pools { writers, readers, scanners, options, installation })))
     }
 
@@ -107,12 +112,19 @@ impl MariaDb {
 
     /// Replaces the installation's secret by a new one, which this value uses once the database is opened again.
     pub async fn replace_secret(&self) -> Result<()> {
-        self.write(App::Accounts, installation::replace_secret).await
+        self.database().write(App::Accounts, installation::replace_secret).await
     }
 
     /// Removes a batch of expired rows. Returns whether more can be removed now.
     pub async fn remove_expired(&self, now: Timestamp) -> Result<bool> {
-        self.write(App::Accounts, move |tx: &mut dyn Tx| cleanup::remove_expired(tx, now)).await
+        self.database()
+            .write(App::Accounts, move |tx: &mut dyn Tx| cleanup::remove_expired(tx, now))
+            .await
+    }
+
+    /// The database, to run transactions on.
+    pub fn database(&self) -> &dyn Database {
+        self
     }
 
     /// The store of accounts.
@@ -172,12 +184,9 @@ impl MariaDb {
     }
 }
 
+#[async_trait]
 impl Database for MariaDb {
-    async fn read<T, W>(&self, app: App, reads: ReadKind, work: W) -> Result<T>
-    where
-        T: Send + 'static,
-        W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
-    {
+    async fn run_read(&self, app: App, reads: ReadKind, work: Work) -> Result<()> {
         let Pools { readers, scanners, .. } = &*self.0;
         match reads {
             ReadKind::ByKey => readers.run(app, move |connection| connection.read(&work)).await,
@@ -190,11 +199,7 @@ impl Database for MariaDb {
         }
     }
 
-    async fn write<T, W>(&self, app: App, work: W) -> Result<T>
-    where
-        T: Send + 'static,
-        W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
-    {
+    async fn run_write(&self, app: App, work: Work) -> Result<()> {
         self.0.writers.run(app, move |connection| connection.write(&work)).await
     }
 }

@@ -43,10 +43,10 @@ statements! {
 }
 
 /// The [`IdentityStore`] of a database.
-pub struct SqlIdentities<D>(pub Arc<D>);
+pub struct SqlIdentities(pub Arc<dyn Database>);
 
 #[async_trait]
-impl<D: Database> IdentityStore for SqlIdentities<D> {
+impl IdentityStore for SqlIdentities {
     async fn find(&self, identity: &Identity) -> Result<Option<Account>> {
         let Identity { issuer, subject } = identity.clone();
         let find =

@@ -15,7 +15,7 @@ const TOKEN_UPDATE: &str = "lodge_accounts_token_update_seconds";
 
 /// Reads a few rows by key.
 pub(super) async fn read<T: Send + 'static>(
-    database: &impl Database,
+    database: &dyn Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T> {
     timed(READ, database.read(App::Accounts, ReadKind::ByKey, work)).await
@@ -23,7 +23,7 @@ pub(super) async fn read<T: Send + 'static>(
 
 /// Reads possibly many rows.
 pub(super) async fn scan<T: Send + 'static>(
-    database: &impl Database,
+    database: &dyn Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T> {
     timed(READ, database.read(App::Accounts, ReadKind::Scan, work)).await
@@ -31,7 +31,7 @@ pub(super) async fn scan<T: Send + 'static>(
 
 /// Runs a write transaction.
 pub(super) async fn write<T: Send + 'static>(
-    database: &impl Database,
+    database: &dyn Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T> {
     timed(WRITE, database.write(App::Accounts, work)).await
@@ -39,7 +39,7 @@ pub(super) async fn write<T: Send + 'static>(
 
 /// Writes a session, which also counts in [`TOKEN_UPDATE`].
 pub(super) async fn update_token<T: Send + 'static>(
-    database: &impl Database,
+    database: &dyn Database,
     work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T> {
     timed(TOKEN_UPDATE, write(database, work)).await

@@ -77,10 +77,10 @@ static SIGNED_UP: OutcomeCodec<Option<Account>, SignUpOutcome> = OutcomeCodec {
 };
 
 /// The [`AccountStore`] of a database.
-pub struct SqlAccounts<D>(pub Arc<D>);
+pub struct SqlAccounts(pub Arc<dyn Database>);
 
 #[async_trait]
-impl<D: Database> AccountStore for SqlAccounts<D> {
+impl AccountStore for SqlAccounts {
     async fn stored_outcome(&self, idempotency: &IdempotencyKey) -> Result<Option<SignUpOutcome>> {
         let idempotency = idempotency.clone();
         metered::read(&*self.0, move |tx| outcomes::stored_outcome(tx, &idempotency)).await

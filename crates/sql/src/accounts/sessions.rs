@@ -63,21 +63,21 @@ statements! {
 }
 
 /// The [`SessionStore`] of a database.
-pub struct SqlSessions<D> {
-    database: Arc<D>,
+pub struct SqlSessions {
+    database: Arc<dyn Database>,
     feed: Uuid,
 }
 
-impl<D> SqlSessions<D> {
+impl SqlSessions {
     /// Returns the store. `feed` identifies the change feed; it must be a new id whenever the database may have been
     /// replaced by an older copy.
-    pub fn new(database: Arc<D>, feed: Uuid) -> Self {
+    pub fn new(database: Arc<dyn Database>, feed: Uuid) -> Self {
         Self { database, feed }
     }
 }
 
 #[async_trait]
-impl<D: Database> SessionStore for SqlSessions<D> {
+impl SessionStore for SqlSessions {
     async fn begin(&self, new: NewSession) -> Result<bool> {
         metered::update_token(&*self.database, move |tx| begin(tx, &new)).await
     }

@@ -8,7 +8,7 @@ use lodge_domain::{
 
 use super::{ChannelRow, SqlBoard};
 use crate::{
-    Database, Failure, Row, Statement, Tx,
+    Failure, Row, Statement, Tx,
     statement::{same, statements},
     tx::values,
 };
@@ -31,7 +31,7 @@ statements! {
 }
 
 #[async_trait]
-impl<D: Database> Channels for SqlBoard<D> {
+impl Channels for SqlBoard {
     async fn list(&self) -> Result<Vec<Channel>> {
         let list = self.read(all).await?;
         Ok(list.into_iter().map(|(_, channel)| channel).collect())

@@ -11,7 +11,7 @@ use lodge_domain::{
 
 use super::SqlBoard;
 use crate::{
-    Database, Failure, Row, Statement, Tx,
+    Failure, Row, Statement, Tx,
     statement::{same, statements},
     tx::values,
 };
@@ -32,7 +32,7 @@ statements! {
 }
 
 #[async_trait]
-impl<D: Database> HookStore for SqlBoard<D> {
+impl HookStore for SqlBoard {
     async fn add(&self, new: NewHook) -> Result<Hook> {
         self.write(move |tx| add(tx, &new)).await
     }

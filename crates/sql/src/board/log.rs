@@ -12,17 +12,17 @@ use lodge_domain::{
 };
 
 use super::{SqlBoard, apply, events, messages, post};
-use crate::{App, Database, ReadKind};
+use crate::{App, ReadKind};
 
 #[async_trait]
-impl<D: Database> EventLog for SqlBoard<D> {
+impl EventLog for SqlBoard {
     async fn events(&self, channel: Slug, reach: EventRange, limit: usize) -> Result<EventsPage> {
         self.read(move |tx| events::page(tx, &channel, &reach, limit)).await
     }
 }
 
 #[async_trait]
-impl<D: Database> BoardLog for SqlBoard<D> {
+impl BoardLog for SqlBoard {
     async fn post(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Posted> {
         let (origin, words) = (self.origin, self.words);
         self.write(move |tx| post::post(tx, words, origin, &new, &by, now)).await

@@ -13,7 +13,7 @@ use super::{
     row::{profile, profile_columns},
 };
 use crate::{
-    Database, Failure, Row, Tx,
+    Failure, Row, Tx,
     accounts::role_number,
     statement::{pair, same, statements},
     tx::values,
@@ -54,7 +54,7 @@ statements! {
 pub const MENTIONS_PER_DELETE: u64 = 1_000;
 
 #[async_trait]
-impl<D: Database> BoardMembers for SqlBoard<D> {
+impl BoardMembers for SqlBoard {
     async fn save_profile(&self, profile: Profile) -> Result<bool> {
         self.write(move |tx| note(tx, &profile)).await
     }

@@ -12,7 +12,7 @@ use super::{
     row::{self, event_key},
 };
 use crate::{
-    App, Database, Failure, ReadKind, Tx,
+    App, Failure, ReadKind, Tx,
     statement::{same, statements},
     tx::values,
 };
@@ -26,7 +26,7 @@ statements! {
 }
 
 #[async_trait]
-impl<D: Database> PictureOwners for SqlBoard<D> {
+impl PictureOwners for SqlBoard {
     async fn assigned(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
         let shown = move |tx: &mut dyn Tx| {
             let mut shown = Vec::new();
@@ -42,7 +42,7 @@ impl<D: Database> PictureOwners for SqlBoard<D> {
 }
 
 #[async_trait]
-impl<D: Database> MessagePictures for SqlBoard<D> {
+impl MessagePictures for SqlBoard {
     async fn visibility(&self, picture: PictureId) -> Result<Option<Visibility>> {
         let read = |row: crate::Row<'_>| row::visibility(row.get(0)?);
         self.read(move |tx| tx.one(&VISIBILITY, values![picture.bytes()], read)).await

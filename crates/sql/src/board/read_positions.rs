@@ -42,14 +42,14 @@ const UNREAD_SCAN_MAX: u32 = 1_000;
 const POSITIONS_PER_WRITE: usize = 100;
 
 /// The read positions in a database, with the pending ones in memory.
-pub struct SqlReadPositions<D> {
-    database: Arc<D>,
+pub struct SqlReadPositions {
+    database: Arc<dyn Database>,
     pending: PendingReads,
 }
 
-impl<D: Database> SqlReadPositions<D> {
+impl SqlReadPositions {
     /// Returns the read positions of `database`, with none pending.
-    pub fn new(database: Arc<D>) -> Self {
+    pub fn new(database: Arc<dyn Database>) -> Self {
         Self { database, pending: PendingReads::default() }
     }
 
@@ -62,7 +62,7 @@ impl<D: Database> SqlReadPositions<D> {
 }
 
 #[async_trait]
-impl<D: Database> ReadPositions for SqlReadPositions<D> {
+impl ReadPositions for SqlReadPositions {
     fn record(&self, note: ReadPosition) -> Result<()> {
         self.pending.record(note)
     }

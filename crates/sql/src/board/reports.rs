@@ -12,7 +12,7 @@ use super::{
     row::{self, Reader, event_key, profile_columns, select_messages},
 };
 use crate::{
-    Database, Failure, Statement, Tx,
+    Failure, Statement, Tx,
     statement::{same, statements},
     tx::values,
 };
@@ -49,7 +49,7 @@ static HIDDEN: Statement =
 pub(super) static PAGES: &[&Statement] = &[&OPEN, &COUNT, &HIDDEN];
 
 #[async_trait]
-impl<D: Database> Reports for SqlBoard<D> {
+impl Reports for SqlBoard {
     async fn add(
         &self,
         channel: Slug,

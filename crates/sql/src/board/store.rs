@@ -8,15 +8,15 @@ use super::WordIndex;
 use crate::{App, Database, Failure, ReadKind, Tx};
 
 /// The board's store in a database, writing as one origin.
-pub struct SqlBoard<D> {
-    pub(super) database: Arc<D>,
+pub struct SqlBoard {
+    pub(super) database: Arc<dyn Database>,
     pub(super) origin: Origin,
     pub(super) words: &'static dyn WordIndex,
 }
 
-impl<D: Database> SqlBoard<D> {
+impl SqlBoard {
     /// Returns the store in `database` that writes as `origin`, with the full-text index `words`.
-    pub fn new(database: Arc<D>, origin: Origin, words: &'static dyn WordIndex) -> Self {
+    pub fn new(database: Arc<dyn Database>, origin: Origin, words: &'static dyn WordIndex) -> Self {
         Self { database, origin, words }
     }
 

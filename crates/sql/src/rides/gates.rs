@@ -33,10 +33,10 @@ statements! {
 static ALL: Statement = select!("ORDER BY id");
 
 /// The [`GateStore`] of a database.
-pub struct SqlGates<D>(pub Arc<D>);
+pub struct SqlGates(pub Arc<dyn Database>);
 
 #[async_trait]
-impl<D: Database> GateStore for SqlGates<D> {
+impl GateStore for SqlGates {
     async fn add(
         &self,
         name: &str,

@@ -53,10 +53,10 @@ statements! {
 }
 
 /// The [`PassStore`] of a database.
-pub struct SqlPasses<D>(pub Arc<D>);
+pub struct SqlPasses(pub Arc<dyn Database>);
 
 #[async_trait]
-impl<D: Database> PassStore for SqlPasses<D> {
+impl PassStore for SqlPasses {
     async fn claim(
         &self,
         skier: SkierId,

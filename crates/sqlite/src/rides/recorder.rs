@@ -7,7 +7,7 @@ use lodge_domain::{
     Error, Result,
     rides::{KeyedBatch, Recorded, RideEvent},
 };
-use lodge_sql::App;
+use lodge_sql::{App, Returned};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
@@ -19,7 +19,7 @@ use crate::{
     failure::{Failure, NotAccepted, SharedError, from_sqlite},
     job::{Job, Request, catch_panic},
     replies::{Replies, Reply},
-    writer::Writer,
+    writer::{Writer, answered},
 };
 
 /// Events that may wait for the writer; more are refused.
@@ -69,18 +69,21 @@ impl Recorder {
         writer: &Writer,
         work: impl FnOnce(&Connection, &mut SumChanges<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
+        let returned = Returned::default();
+        let result = returned.clone();
         let (reply, answer) = Reply::channel();
         let write_back = Arc::clone(&self.0.write_back);
         let of_work = Arc::clone(&write_back);
         let work = move |connection: &_| {
             let mut with = SumChanges::new(connection, &of_work)?;
-            let done = work(connection, &mut with)?;
+            result.set(work(connection, &mut with)?);
             with.stage();
-            Ok(done)
+            Ok(())
         };
         let work = Box::new(Request::new(work, reply));
         writer.submit(App::Rides, Box::new(WithSums { work, write_back }))?;
-        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotAccepted::Closed("writer"))))
+        answered(answer).await?;
+        returned.take()
     }
 
     /// Stores events in one of the writer's next groups.

@@ -1,7 +1,4 @@
 //! Contents of the board's tables after edits and deletions.
-
-use std::sync::Arc;
-
 use lodge_contract::{
     board::{message, new_actor},
     samples::{BEGIN, at},
@@ -114,7 +111,7 @@ async fn unread_messages_are_counted_among_the_newest_thousand() {
     let (engine, _folder) = open(&Options::default());
     let board = board(&engine);
     let (reader, other) = (new_actor(Role::Member), new_actor(Role::Member));
-    let positions = SqlReadPositions::new(Arc::clone(&engine));
+    let positions = SqlReadPositions::new(engine.clone());
     let unread = async || {
         let unread = positions.unread(reader.profile.clone()).await.unwrap();
         unread.first().map_or(0, |unread| unread.messages)
@@ -162,7 +159,7 @@ async fn all_mentions_of_a_deleted_account_are_removed_in_bounded_steps() {
     assert_eq!(forgotten, MENTIONS_PER_DELETE, "in one transaction");
     board.forget(account).await.unwrap();
     let (channel, cursor) = (Slug::lobby(), Cursor::default());
-    let positions = SqlReadPositions::new(Arc::clone(&engine));
+    let positions = SqlReadPositions::new(engine.clone());
     positions.record(ReadPosition { person: former.person, channel, cursor }).unwrap();
     positions.flush().await.unwrap();
     let left = |connection: &Connection| {

@@ -34,7 +34,7 @@ impl Reader {
     }
 
     /// Reads a page; returns whether there is more.
-    async fn read(&mut self, board: &SqlBoard<Engine>, limit: usize) -> bool {
+    async fn read(&mut self, board: &SqlBoard, limit: usize) -> bool {
         // Round trip through text, the form in which clients store cursors.
         let cursor = self.cursor.to_string().parse().unwrap();
         let page = board.events(Slug::lobby(), EventRange::After(cursor), limit).await.unwrap();

@@ -145,7 +145,7 @@ async fn seen(engine: &Arc<Engine>, reader: &Actor) -> Seen {
     }
     found.sort_unstable();
     let unread =
-        SqlReadPositions::new(Arc::clone(engine)).unread(reader.profile.clone()).await.unwrap();
+        SqlReadPositions::new(engine.clone()).unread(reader.profile.clone()).await.unwrap();
     let left = |connection: &Connection| {
         let sql = "SELECT count(*) FROM board_events e JOIN board_messages m ON m.channel = e.channel \
             AND m.origin = coalesce(e.target_origin, e.origin) AND m.seq = coalesce(e.target_seq, e.seq) \

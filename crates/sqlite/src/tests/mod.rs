@@ -88,13 +88,13 @@ async fn is_there(engine: &Arc<Engine>, short: &Short) -> bool {
     crate::Sqlite(Arc::clone(engine)).links().find(short).await.unwrap().is_some()
 }
 
-fn board(engine: &std::sync::Arc<Engine>) -> SqlBoard<Engine> {
+fn board(engine: &std::sync::Arc<Engine>) -> SqlBoard {
     board_of(engine, engine.origin)
 }
 
 /// The board's store for writing as another origin.
-fn board_of(engine: &std::sync::Arc<Engine>, origin: Origin) -> SqlBoard<Engine> {
-    SqlBoard::new(std::sync::Arc::clone(engine), origin, &Fts5)
+fn board_of(engine: &std::sync::Arc<Engine>, origin: Origin) -> SqlBoard {
+    SqlBoard::new(engine.clone(), origin, &Fts5)
 }
 
 /// Stores an event of the lobby that an origin has written in another database.

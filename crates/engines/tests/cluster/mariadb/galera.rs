@@ -9,7 +9,7 @@ use lodge_contract::{
 };
 use lodge_domain::{Error, failures::Failures, key_sessions::KeySessionStore, keys::KeyStore};
 use lodge_engines::mariadb::{MariaDb, Options};
-use lodge_sql::{App, Database as _, Failure, ReadKind, Statement, Tx, Value};
+use lodge_sql::{App, Failure, ReadKind, Statement, Tx, Value};
 use lodge_testbed::Kind;
 use mysql::prelude::Queryable as _;
 
@@ -26,7 +26,7 @@ async fn node(database: &MariaDb) -> Option<String> {
     let read = |tx: &mut dyn Tx| -> Result<Option<String>, Failure> {
         tx.one(&NODE, &[], |row| row.get(0))
     };
-    database.read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
+    database.database().read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
 }
 
 /// Two processes that disagree about the first node.
@@ -94,7 +94,7 @@ async fn no_increment_at_two_nodes_is_lost_or_counted_twice() {
                 let work = move |tx: &mut dyn Tx| -> Result<u64, Failure> {
                     tx.execute(&ADD, &[Value::Int(1)])
                 };
-                database.write(App::Accounts, work).await
+                database.database().write(App::Accounts, work).await
             })
         })
         .collect();
@@ -110,7 +110,8 @@ async fn no_increment_at_two_nodes_is_lost_or_counted_twice() {
         tx.one(&NUMBER, &[], |row| row.get(0))
     };
     for database in &databases {
-        let number = database.read(App::Accounts, ReadKind::ByKey, number).await.unwrap();
+        let number =
+            database.database().read(App::Accounts, ReadKind::ByKey, number).await.unwrap();
         assert_eq!(number, Some(added));
     }
     assert!(added > 0);

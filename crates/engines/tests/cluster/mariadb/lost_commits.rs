@@ -13,7 +13,7 @@ use std::{
 
 use lodge_domain::{Error, Result};
 use lodge_engines::mariadb::{MariaDb, Options};
-use lodge_sql::{App, Database as _, Failure, Tx, Value};
+use lodge_sql::{App, Failure, Tx, Value};
 use mysql::prelude::Queryable as _;
 use parking_lot::Mutex;
 
@@ -141,7 +141,7 @@ impl Behind {
                 &[Value::Int(1)],
             )
         };
-        let counted = self.database.write(App::Accounts, work).await;
+        let counted = self.database.database().write(App::Accounts, work).await;
         assert!(self.proxy.loss.lock().is_none(), "a COMMIT was lost");
         counted
     }

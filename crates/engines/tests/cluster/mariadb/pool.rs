@@ -11,7 +11,7 @@ use std::{
 
 use lodge_domain::{Error, Result};
 use lodge_engines::mariadb::{MariaDb, Options};
-use lodge_sql::{App, Database as _, Failure, ReadKind, Statement, Tx, Value};
+use lodge_sql::{App, Failure, ReadKind, Statement, Tx, Value};
 use mysql::prelude::Queryable as _;
 use tokio::task::JoinHandle;
 
@@ -46,12 +46,12 @@ impl Pool {
         &self,
         work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
-        self.database.write(App::Accounts, work).await
+        self.database.database().write(App::Accounts, work).await
     }
 
     async fn number(&self, id: i64) -> Option<i64> {
         let read = move |tx: &mut dyn Tx| tx.one(&NUMBER, &[Value::Int(id)], |row| row.get(0));
-        self.database.read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
+        self.database.database().read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
     }
 
     /// Keeps the one writer busy until the sender is dropped.
@@ -64,7 +64,8 @@ impl Pool {
             let _ = wait.recv();
             Ok(())
         };
-        let running = tokio::spawn(async move { database.write(App::Accounts, work).await });
+        let running =
+            tokio::spawn(async move { database.database().write(App::Accounts, work).await });
         tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
         (go_on, running)
     }
@@ -201,7 +202,9 @@ async fn a_long_read_delays_no_write_and_no_lookup() {
     let database = pool.database.clone();
     let long = move |_: &mut dyn Tx| Ok(wait.recv().is_err());
     let reading =
-        tokio::spawn(async move { database.read(App::Accounts, ReadKind::Scan, long).await });
+        tokio::spawn(
+            async move { database.database().read(App::Accounts, ReadKind::Scan, long).await },
+        );
     let others = async {
         pool.write(|tx| count(tx, 1)).await.unwrap();
         pool.number(1).await
@@ -215,7 +218,8 @@ async fn a_long_read_delays_no_write_and_no_lookup() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_that_writes_is_refused() {
     let pool = Pool::start("lodge_reads", |options| options).await;
-    let written = pool.database.read(App::Accounts, ReadKind::ByKey, |tx| count(tx, 1)).await;
+    let written =
+        pool.database.database().read(App::Accounts, ReadKind::ByKey, |tx| count(tx, 1)).await;
     assert!(matches!(written, Err(Error::Internal(_))));
     assert_eq!(pool.number(1).await, Some(0));
 }
@@ -225,7 +229,7 @@ async fn a_statement_that_takes_too_long_is_ended() {
     let short = |options| Options { statement_wait: Duration::from_secs(1), ..options };
     let pool = Pool::start("lodge_endless", short).await;
     let endless = |tx: &mut dyn Tx| tx.exists(&ENDLESS, &[]);
-    let ended = pool.database.read(App::Accounts, ReadKind::Scan, endless).await;
+    let ended = pool.database.database().read(App::Accounts, ReadKind::Scan, endless).await;
     assert!(matches!(ended, Err(Error::Unavailable { .. })));
 }
 
@@ -242,7 +246,7 @@ async fn a_lost_connection_rolls_back_its_transaction_and_is_replaced() {
         let _ = wait.recv();
         count(tx, 2)
     };
-    let running = tokio::spawn(async move { database.write(App::Accounts, work).await });
+    let running = tokio::spawn(async move { database.database().write(App::Accounts, work).await });
     let connection = tokio::task::spawn_blocking(move || told.recv().unwrap()).await.unwrap();
     admin(&pool.options, "").query_drop(format!("KILL {connection}")).unwrap();
     drop(go_on);
