@@ -18,8 +18,8 @@ use lodge_domain::{
     },
     security::{self, SecurityActor},
 };
-use moka::sync::Cache;
 use parking_lot::RwLock;
+use quick_cache::sync::Cache;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::single_flight::SingleFlight;
@@ -28,7 +28,7 @@ use super::single_flight::SingleFlight;
 const KEPT: Duration = Duration::from_mins(1);
 
 /// Cached sessions: about 50 MB.
-const SESSIONS_MAX: u64 = 100_000;
+const SESSIONS_MAX: usize = 100_000;
 
 /// Default limit of concurrent session lookups; one more is refused.
 const LOOKUPS_MAX: usize = 128;
@@ -48,7 +48,7 @@ const TRUSTED: Duration = Duration::from_millis(800);
 pub struct CachedAccounts {
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
-    sessions: Cache<SessionDigest, CachedSession>,
+    sessions: Arc<Cache<SessionDigest, CachedSession>>,
     lookups: SingleFlight<SessionDigest, Arc<SignedIn>>,
     kept: Duration,
     feed: RwLock<FeedState>,
@@ -111,7 +111,7 @@ impl FeedState {
 impl CachedAccounts {
     /// Creates a cache in front of `backend`. Until [`Self::follow`] runs, every call goes to the backend.
     pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>) -> Self {
-        let (sessions, turn) = (remembering(KEPT), AtomicU64::new(1));
+        let (sessions, turn) = (Arc::new(Cache::new(SESSIONS_MAX)), AtomicU64::new(1));
         let lookups = SingleFlight::new(LOOKUPS_MAX);
         Self { backend, clock, sessions, lookups, kept: KEPT, feed: RwLock::default(), turn }
     }
@@ -119,8 +119,7 @@ impl CachedAccounts {
     /// Sets the time for which sessions are cached, at most one minute; zero disables the cache.
     #[must_use]
     pub fn with_ttl(self, kept: Duration) -> Self {
-        let kept = kept.min(KEPT);
-        Self { sessions: remembering(kept), kept, ..self }
+        Self { kept: kept.min(KEPT), ..self }
     }
 
     /// Sets the limit of concurrent session lookups. The backend should allow more calls than this, so that a flood of
@@ -234,7 +233,7 @@ impl CachedAccounts {
         session: SessionDigest,
         turn: u64,
     ) -> impl Future<Output = Result<Arc<SignedIn>>> + use<> {
-        let (backend, sessions) = (Arc::clone(&self.backend), self.sessions.clone());
+        let (backend, sessions) = (Arc::clone(&self.backend), Arc::clone(&self.sessions));
         let read_at = Instant::now();
         async move {
             let Reply::Who(me) = backend.call(Call::Who(session)).await? else {
@@ -246,11 +245,6 @@ impl CachedAccounts {
             Ok(me)
         }
     }
-}
-
-fn remembering(kept: Duration) -> Cache<SessionDigest, CachedSession> {
-    let most = if kept.is_zero() { 0 } else { SESSIONS_MAX };
-    Cache::builder().max_capacity(most).time_to_live(kept).build()
 }
 
 #[async_trait]
@@ -267,7 +261,7 @@ impl Backend for CachedAccounts {
             Call::RenewToken(session) => {
                 let account = self.sessions.get(&session).map(|cached| cached.me.account.id);
                 let outcome = self.backend.call(Call::RenewToken(session)).await;
-                self.sessions.invalidate(&session);
+                self.sessions.remove(&session);
                 self.forget(account.as_slice());
                 outcome
             }
@@ -291,7 +285,7 @@ impl Backend for CachedAccounts {
                 );
                 if changes && !is_refused {
                     // In this process at once, also after an unknown outcome; in others by the feed.
-                    self.sessions.invalidate(&session);
+                    self.sessions.remove(&session);
                     if let Some(account) = account {
                         self.forget(&[account]);
                     }

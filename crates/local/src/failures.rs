@@ -1,6 +1,6 @@
 //! In-memory counters of failed sign-ins.
 
-use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -14,8 +14,7 @@ use moka::{policy::EvictionPolicy, sync::Cache};
 use parking_lot::Mutex;
 
 /// Counted names, and as many pairs of a name and an address and of a name and a site: about 45 MB together. Past the
-/// limit the least recently
-/// used is evicted.
+/// limit the least recently used is evicted.
 const COUNTS_MAX: u64 = 100_000;
 
 /// The digest of a name, because the typed text may be long.
@@ -28,16 +27,16 @@ struct Count {
     failures: u32,
 }
 
-/// Counters by key.
-type Counts<K> = Cache<K, Arc<Mutex<Count>>>;
+/// Counters by name, and by the address or site that it was tried from.
+type Counts = Cache<(Name, Option<IpAddr>), Arc<Mutex<Count>>>;
 
 /// Counts the failed sign-ins of this process.
 pub struct CountedFailures {
-    names: Counts<Name>,
+    names: Counts,
     /// A cache of its own, so that many names from one address do not evict the counters by name.
-    addresses: Counts<(Name, IpAddr)>,
+    addresses: Counts,
     /// By the /48 of an IPv6 address, which a site gets whole.
-    sites: Counts<(Name, IpAddr)>,
+    sites: Counts,
 }
 
 impl Default for CountedFailures {
@@ -46,7 +45,7 @@ impl Default for CountedFailures {
     }
 }
 
-fn counts<K: Hash + Eq + Send + Sync + 'static>() -> Counts<K> {
+fn counts() -> Counts {
     Cache::builder()
         .eviction_policy(EvictionPolicy::lru())
         .max_capacity(COUNTS_MAX)
@@ -70,9 +69,9 @@ fn take_one(count: Option<Arc<Mutex<Count>>>) {
 impl Failures for CountedFailures {
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()> {
         let name = token_digest(name);
-        let of_name = self.names.get_with(name, Arc::default);
-        let of_address = from.map(|from| self.addresses.get_with((name, from), Arc::default));
-        let of_site = site(from).map(|site| self.sites.get_with((name, site), Arc::default));
+        let of_name = self.names.get_with((name, None), Arc::default);
+        let of_address = from.map(|_| self.addresses.get_with((name, from), Arc::default));
+        let of_site = site(from).map(|site| self.sites.get_with((name, Some(site)), Arc::default));
         // Locked always in this order, and only for this block.
         let mut of_name = of_name.lock();
         let mut of_site = of_site.as_ref().map(|count| count.lock());
@@ -91,18 +90,16 @@ impl Failures for CountedFailures {
 
     fn revert(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        take_one(self.names.get(&name));
-        take_one(from.and_then(|from| self.addresses.get(&(name, from))));
-        take_one(site(from).and_then(|site| self.sites.get(&(name, site))));
+        take_one(self.names.get(&(name, None)));
+        take_one(from.and_then(|_| self.addresses.get(&(name, from))));
+        take_one(site(from).and_then(|site| self.sites.get(&(name, Some(site)))));
     }
 
     async fn reset(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        take_one(self.names.get(&name));
-        take_one(site(from).and_then(|site| self.sites.get(&(name, site))));
-        if let Some(from) = from {
-            self.addresses.invalidate(&(name, from));
-        }
+        take_one(self.names.get(&(name, None)));
+        take_one(site(from).and_then(|site| self.sites.get(&(name, Some(site)))));
+        self.addresses.invalidate(&(name, from));
     }
 }
 

@@ -59,13 +59,13 @@ impl GateStore for CachedGates {
 
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<Gate>> {
         let revoked = self.store.revoke(name, at).await;
-        self.opened.revoked(&revoked, |gate| gate.id);
+        self.opened.revoked(&revoked);
         revoked
     }
 
     async fn renew(&self, name: &str, digest: [u8; 32]) -> Result<Option<Gate>> {
         let renewed = self.store.renew(name, digest).await;
-        self.opened.revoked(&renewed, |gate| gate.id);
+        self.opened.revoked(&renewed);
         renewed
     }
 }

@@ -49,7 +49,7 @@ impl KeyStore for CachedKeys {
         let began = self.opened.begin();
         let found = self.store.get(id).await?;
         if let Some(key) = &found {
-            self.opened.keep(key.id, key, began);
+            self.opened.insert(key.id, key, began);
         }
         Ok(found)
     }
@@ -60,7 +60,7 @@ impl KeyStore for CachedKeys {
 
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<ApiKey>> {
         let revoked = self.store.revoke(name, at).await;
-        self.opened.revoked(&revoked, |key| key.id);
+        self.opened.revoked(&revoked);
         revoked
     }
 }

@@ -14,7 +14,7 @@ use axum::{
 };
 use http::{Method, StatusCode};
 use lodge_domain::Error;
-use moka::sync::Cache;
+use quick_cache::sync::Cache;
 use serde_json::Value;
 use utoipa::{
     PartialSchema, ToSchema,
@@ -54,16 +54,17 @@ pub(crate) struct ApiDocs {
     /// The document without `servers`, which depend on the request.
     document: Arc<OpenApi>,
     /// The rendered page by base URL. A page never changes but for its header, so each is rendered once.
-    pages: Cache<String, Page>,
+    pages: Arc<Cache<String, Page>>,
 }
 
 /// Base URLs whose page is cached.
-const PAGES_MAX: u64 = 16;
+const PAGES_MAX: usize = 16;
 
 impl ApiDocs {
     /// Merges the documents of the apps.
     pub(crate) fn new(site: Arc<SiteContext>, parts: impl IntoIterator<Item = OpenApi>) -> Self {
-        Self { site, document: Arc::new(whole(parts)), pages: Cache::new(PAGES_MAX) }
+        let pages = Arc::new(Cache::new(PAGES_MAX));
+        Self { site, document: Arc::new(whole(parts)), pages }
     }
 }
 
