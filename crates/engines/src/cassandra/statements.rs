@@ -47,8 +47,16 @@ macro_rules! statements {
         impl Statements {
             /// Prepares them; `@` before a table stands for the keyspace.
             pub(crate) async fn prepare(session: &Arc<Session>, keyspace: &str) -> Result<Self> {
-                let whole = |text: &str| text.replace('@', &format!("\"{keyspace}\"."));
-                Ok(Self { $($name: prepare(session, Kind::$kind, &whole(&$text)).await?,)+ })
+                let statements = [$((Kind::$kind, String::from($text))),+];
+                let mut prepared = Vec::with_capacity(statements.len());
+                for (kind, text) in statements {
+                    let text = text.replace('@', &format!("\"{keyspace}\"."));
+                    prepared.push(prepare(session, kind, &text).await?);
+                }
+                let Ok([$($name),+]) = <[Prepared; _]>::try_from(prepared) else {
+                    return Err(Error::internal("not every statement was prepared"));
+                };
+                Ok(Self { $($name),+ })
             }
         }
     };
