@@ -192,13 +192,22 @@ impl CachedAccounts {
 
     /// Returns a cached session if it is known to be current.
     fn remembered(&self, session: &SessionDigest) -> Option<Arc<SignedIn>> {
-        let CachedSession { me, turn, read_at } = self.sessions.get(session)?;
+        let cached = self.sessions.get(session)?;
+        if self.is_current(&cached) {
+            return Some(cached.me);
+        }
+        // Another lookup may have replaced it.
+        self.sessions.remove_if(session, |stored| stored.turn == cached.turn);
+        None
+    }
+
+    fn is_current(&self, CachedSession { me, turn, read_at }: &CachedSession) -> bool {
         let heard = self.feed.read();
-        let is_trusted = heard.is_trusted()
+        heard.is_trusted()
             && read_at.elapsed() < self.kept
-            && turn > heard.floor
-            && heard.changes.get(&me.account.id).is_none_or(|changed| turn > *changed);
-        (is_trusted && self.clock.now() < me.session.expires_at).then_some(me)
+            && *turn > heard.floor
+            && heard.changes.get(&me.account.id).is_none_or(|changed| turn > changed)
+            && self.clock.now() < me.session.expires_at
     }
 
     async fn who(&self, session: SessionDigest) -> Result<Reply> {
@@ -234,13 +243,16 @@ impl CachedAccounts {
         turn: u64,
     ) -> impl Future<Output = Result<Arc<SignedIn>>> + use<> {
         let (backend, sessions) = (Arc::clone(&self.backend), Arc::clone(&self.sessions));
+        let caches = !self.kept.is_zero();
         let read_at = Instant::now();
         async move {
             let Reply::Who(me) = backend.call(Call::Who(session)).await? else {
                 return Err(Error::internal("unexpected reply to a session lookup"));
             };
             let (answered, me) = (Instant::now(), Arc::new(me));
-            sessions.insert(session, CachedSession { me: Arc::clone(&me), turn, read_at });
+            if caches {
+                sessions.insert(session, CachedSession { me: Arc::clone(&me), turn, read_at });
+            }
             metrics::histogram!("lodge_accounts_cache_write_seconds").record(answered.elapsed());
             Ok(me)
         }

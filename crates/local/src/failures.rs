@@ -32,6 +32,7 @@ type Counts = Cache<(Name, Option<IpAddr>), Arc<Mutex<Count>>>;
 
 /// Counts the failed sign-ins of this process.
 pub struct CountedFailures {
+    /// Without an address.
     names: Counts,
     /// A cache of its own, so that many names from one address do not evict the counters by name.
     addresses: Counts,

@@ -59,8 +59,7 @@ impl KeyStore for CachedKeys {
     }
 
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<ApiKey>> {
-        let revoked = self.store.revoke(name, at).await;
-        self.opened.revoked(&revoked);
-        revoked
+        let _revoking = self.opened.revoking();
+        self.store.revoke(name, at).await
     }
 }

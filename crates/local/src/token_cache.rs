@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use lodge_domain::Result;
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
@@ -20,21 +19,26 @@ const TOKENS_MAX: usize = 10_000;
 pub(super) struct TokenCache<I, T> {
     /// The id of a digest, which never changes.
     ids: Cache<[u8; 32], I>,
-    found: Cache<I, Found<T>>,
-    /// Completed revocations. A value whose lookup began before one is not used after it.
+    found: Cache<I, (T, Began)>,
+    /// Ended revocations. One invalidates all entries: it is rare, and a lookup under way may be of the revoked token.
     revocations: AtomicU64,
 }
 
-#[derive(Clone)]
-struct Found<T> {
-    value: T,
-    began: Began,
-    cached_at: Instant,
+/// The start of a lookup.
+#[derive(Clone, Copy)]
+pub(super) struct Began {
+    revocations: u64,
+    at: Instant,
 }
 
-/// The count of completed revocations at the start of a lookup.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Began(u64);
+/// A revocation under way, which ends when this is dropped.
+pub(super) struct Revocation<'a>(&'a AtomicU64);
+
+impl Drop for Revocation<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
 
 impl<I, T> TokenCache<I, T>
 where
@@ -51,14 +55,14 @@ where
     }
 
     pub(super) fn by_id(&self, id: I) -> Option<T> {
-        let found = self.found.get(&id)?;
-        let is_current = found.began == self.begin() && found.cached_at.elapsed() < KEPT;
-        is_current.then_some(found.value)
+        let (value, began) = self.found.get(&id)?;
+        let is_current = began.revocations == self.revocations.load(Ordering::SeqCst);
+        (is_current && began.at.elapsed() < KEPT).then_some(value)
     }
 
     /// Begins a lookup; to be called before the store is read.
     pub(super) fn begin(&self) -> Began {
-        Began(self.revocations.load(Ordering::SeqCst))
+        Began { revocations: self.revocations.load(Ordering::SeqCst), at: Instant::now() }
     }
 
     /// Caches the result of a lookup by digest.
@@ -69,14 +73,46 @@ where
 
     /// Caches the result of a lookup.
     pub(super) fn insert(&self, id: I, found: &T, began: Began) {
-        let cached_at = Instant::now();
-        self.found.insert(id, Found { value: found.clone(), began, cached_at });
+        self.found.insert(id, (found.clone(), began));
     }
 
-    /// Invalidates all entries if the store has revoked a token, or may have.
-    pub(super) fn revoked<R>(&self, revoked: &Result<Option<R>>) {
-        if !matches!(revoked, Ok(None)) {
-            self.revocations.fetch_add(1, Ordering::SeqCst);
-        }
+    /// Begins a revocation, to be dropped when the store has answered: also if the caller leaves before it does.
+    pub(super) fn revoking(&self) -> Revocation<'_> {
+        Revocation(&self.revocations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_entry_ends_a_second_after_the_start_of_its_lookup() {
+        let cache = TokenCache::new();
+        let began = cache.begin();
+        advance(KEPT / 2).await;
+        cache.insert_by_digest([1; 32], 1, &"found", began);
+        assert_eq!(cache.by_digest([1; 32]), Some("found"));
+        advance(KEPT / 2).await;
+        assert_eq!(cache.by_digest([1; 32]), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_looked_up_before_the_end_of_a_revocation_is_not_used_after_it() {
+        let cache = TokenCache::new();
+        let before = cache.begin();
+        let revoking = cache.revoking();
+        let during = cache.begin();
+        cache.insert(1, &"before", before);
+        cache.insert(2, &"during", during);
+        assert_eq!((cache.by_id(1), cache.by_id(2)), (Some("before"), Some("during")));
+        drop(revoking);
+        assert_eq!((cache.by_id(1), cache.by_id(2)), (None, None));
+        cache.insert(1, &"before", before);
+        assert_eq!(cache.by_id(1), None);
+        cache.insert(1, &"after", cache.begin());
+        assert_eq!(cache.by_id(1), Some("after"));
     }
 }
