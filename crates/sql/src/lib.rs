@@ -1,8 +1,8 @@
 //! Stores written once for every SQL database: accounts, sessions, identities, API keys, the board, gates and passes.
 //!
-//! A store uses a [`Database`], which runs work on a [`Tx`]: `SQLite` on its single writer and its readers, `MariaDB` on a
-//! pool of connections. This crate depends on no driver. Work may run more than once, so it must have
-//! no effect outside its transaction.
+//! A store uses a [`Database`], which runs work on a [`Tx`]: `SQLite` on its single writer and its readers, `MariaDB` on
+//! a pool of connections. This crate depends on no driver. Work may run more than once, so it must have no effect
+//! outside its transaction.
 
 pub mod accounts;
 pub mod board;

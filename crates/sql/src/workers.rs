@@ -38,10 +38,10 @@ struct State<C> {
     closed: bool,
 }
 
-type Work<C> = Box<dyn FnOnce(&mut C) -> Result<()> + Send>;
+type Task<C> = Box<dyn FnOnce(&mut C) -> Result<()> + Send>;
 
 struct Job<C> {
-    work: Work<C>,
+    work: Task<C>,
     reply: oneshot::Sender<Result<()>>,
 }
 

@@ -22,13 +22,16 @@ impl Database for Engine {
             // One read transaction reads from one snapshot.
             let snapshot = is_snapshot.then(|| connection.unchecked_transaction()).transpose()?;
             work(&mut SqliteTx(connection))?;
-            snapshot.map_or(Ok(()), rusqlite::Transaction::finish)?;
+            if let Some(snapshot) = snapshot {
+                snapshot.finish()?;
+            }
             Ok(())
         };
-        readers.read(app, work).await
+        readers.run(app, Box::new(work)).await
     }
 
     async fn run_write(&self, app: App, work: Work) -> Result<()> {
-        self.writer.write(app, move |connection| Ok(work(&mut SqliteTx(connection))?)).await
+        let work = move |connection: &Connection| Ok(work(&mut SqliteTx(connection))?);
+        self.writer.run(app, Box::new(work)).await
     }
 }

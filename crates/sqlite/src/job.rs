@@ -44,15 +44,13 @@ pub(crate) struct Request {
     reply: Reply<()>,
 }
 
-type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
+/// Work on a connection, which leaves its result to its caller.
+pub(crate) type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
 impl Request {
-    /// Returns a request that replies to `reply`, when `work` has left its result.
-    pub(crate) fn new(
-        work: impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static,
-        reply: Reply<()>,
-    ) -> Self {
-        Self { work: Some(Box::new(work)), outcome: None, reply }
+    /// Returns a request that replies to `reply`.
+    pub(crate) fn new(work: Work, reply: Reply<()>) -> Self {
+        Self { work: Some(work), outcome: None, reply }
     }
 }
 

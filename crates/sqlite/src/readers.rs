@@ -10,15 +10,13 @@ use lodge_domain::Result;
 use lodge_sql::{App, Returned, Workers};
 use rusqlite::Connection;
 
-use crate::{connection, failure::Failure, folder::OpenError};
+use crate::{connection, failure::Failure, folder::OpenError, job::Work};
 
 /// A pool of reader threads.
 pub(crate) struct Readers {
     threads: Workers<Connection>,
     time_max: Duration,
 }
-
-type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
 /// The size and limits of a pool.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +61,8 @@ impl Readers {
         returned.take()
     }
 
-    async fn run(&self, app: App, work: Work) -> Result<()> {
+    /// Runs `work` as [`Self::read`] does.
+    pub(crate) async fn run(&self, app: App, work: Work) -> Result<()> {
         let time_max = self.time_max;
         let caller = Arc::new(());
         let waiting = Arc::downgrade(&caller);

@@ -19,7 +19,7 @@ use crate::{
     checkpoints::Checkpoints,
     failure::{Failure, NotAccepted, SharedError, from_sqlite},
     fair_scheduler::FairScheduler,
-    job::{Job, Request},
+    job::{Job, Request, Work},
     replies::{Replies, Reply},
 };
 
@@ -99,10 +99,15 @@ impl Writer {
         let returned = Returned::default();
         let result = returned.clone();
         let work = move |connection: &Connection| work(connection).map(|done| result.set(done));
+        self.run(app, Box::new(work)).await?;
+        returned.take()
+    }
+
+    /// Runs `work` as [`Self::write`] does.
+    pub(crate) async fn run(&self, app: App, work: Work) -> Result<()> {
         let (reply, answer) = Reply::channel();
         self.submit(app, Box::new(Request::new(work, reply)))?;
-        answered(answer).await?;
-        returned.take()
+        answered(answer).await
     }
 
     /// Queues `job` for one of the next groups; it replies after the commit.

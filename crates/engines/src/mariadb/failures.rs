@@ -64,13 +64,13 @@ impl Failures for MariaDb {
     }
 
     fn revert(&self, name: &str, from: Option<IpAddr>) {
-        let (database, counters) = (self.clone(), counters(name, from));
+        let (mariadb, counters) = (self.clone(), counters(name, from));
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
             let revert = move |tx: &mut dyn Tx| {
                 counters.iter().try_for_each(|counter| counter.run(tx, &REVERT))
             };
-            if let Err(error) = database.database().write(App::Accounts, revert).await {
+            if let Err(error) = mariadb.database().write(App::Accounts, revert).await {
                 tracing::warn!(%error, "a failure without an answer stays counted");
             }
         });

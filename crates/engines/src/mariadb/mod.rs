@@ -80,12 +80,12 @@ impl MariaDb {
         let writers = start("mariadb-writer", Use::Write, options.writers)?;
         let readers = start("mariadb-reader", Use::Read, options.readers)?;
         let scanners = start("mariadb-scanner", Use::Read, options.scanners)?;
-        let opened = Returned::default();
-        let result = opened.clone();
+        let found = Returned::default();
+        let result = found.clone();
         let open: Work =
             Box::new(move |tx| Installation::open(tx).map(|opened| result.set(opened)));
         writers.run(App::Accounts, move |connection| connection.write(&open)).await?;
-        let installation = opened.take()?;
+        let installation = found.take()?;
         Ok(Self(Arc::new(Pools { writers, readers, scanners, options, installation })))
     }
 

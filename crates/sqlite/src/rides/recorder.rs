@@ -80,7 +80,7 @@ impl Recorder {
             with.stage();
             Ok(())
         };
-        let work = Box::new(Request::new(work, reply));
+        let work = Box::new(Request::new(Box::new(work), reply));
         writer.submit(App::Rides, Box::new(WithSums { work, write_back }))?;
         answered(answer).await?;
         returned.take()

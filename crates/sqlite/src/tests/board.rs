@@ -1,4 +1,5 @@
 //! Contents of the board's tables after edits and deletions.
+
 use lodge_contract::{
     board::{message, new_actor},
     samples::{BEGIN, at},

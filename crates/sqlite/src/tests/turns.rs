@@ -77,7 +77,7 @@ impl Timed {
             Ok(())
         };
         let (reply, answer) = Reply::channel();
-        self.writer.submit(app, Box::new(Request::new(work, reply))).unwrap();
+        self.writer.submit(app, Box::new(Request::new(Box::new(work), reply))).unwrap();
         answer
     }
 

@@ -22,11 +22,11 @@ const NUMBER: Statement = text("SELECT number FROM counters WHERE id = 1");
 contract!(Kind::Galera);
 
 /// Returns the name of the node that a process uses.
-async fn node(database: &MariaDb) -> Option<String> {
+async fn node(mariadb: &MariaDb) -> Option<String> {
     let read = |tx: &mut dyn Tx| -> Result<Option<String>, Failure> {
         tx.one(&NODE, &[], |row| row.get(0))
     };
-    database.database().read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
+    mariadb.database().read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
 }
 
 /// Two processes that disagree about the first node.
@@ -89,12 +89,12 @@ async fn no_increment_at_two_nodes_is_lost_or_counted_twice() {
     admin.query_drop("INSERT INTO counters VALUES (1, 0)").unwrap();
     let adds: Vec<_> = (0..200)
         .map(|number: usize| {
-            let database = databases[number % 2].clone();
+            let mariadb = databases[number % 2].clone();
             tokio::spawn(async move {
                 let work = move |tx: &mut dyn Tx| -> Result<u64, Failure> {
                     tx.execute(&ADD, &[Value::Int(1)])
                 };
-                database.database().write(App::Accounts, work).await
+                mariadb.database().write(App::Accounts, work).await
             })
         })
         .collect();
@@ -109,9 +109,8 @@ async fn no_increment_at_two_nodes_is_lost_or_counted_twice() {
     let number = |tx: &mut dyn Tx| -> Result<Option<i64>, Failure> {
         tx.one(&NUMBER, &[], |row| row.get(0))
     };
-    for database in &databases {
-        let number =
-            database.database().read(App::Accounts, ReadKind::ByKey, number).await.unwrap();
+    for mariadb in &databases {
+        let number = mariadb.database().read(App::Accounts, ReadKind::ByKey, number).await.unwrap();
         assert_eq!(number, Some(added));
     }
     assert!(added > 0);

@@ -113,7 +113,7 @@ impl Proxy {
 /// A database with a row 1, behind a proxy, and how often a transaction ran.
 struct Behind {
     proxy: Arc<Proxy>,
-    database: MariaDb,
+    mariadb: MariaDb,
     direct: Options,
     runs: Arc<AtomicU32>,
 }
@@ -126,8 +126,8 @@ impl Behind {
         admin.query_drop("INSERT INTO counters VALUES (1, 0)").unwrap();
         let (proxy, address) = Proxy::start(direct.nodes[0].parse().unwrap());
         let options = Options { nodes: vec![address.to_string()], writers: 1, ..direct.clone() };
-        let database = MariaDb::connect(options).await.unwrap();
-        Self { proxy, database, direct, runs: Arc::default() }
+        let mariadb = MariaDb::connect(options).await.unwrap();
+        Self { proxy, mariadb, direct, runs: Arc::default() }
     }
 
     /// Adds one to the row, in a transaction whose first COMMIT is lost.
@@ -141,7 +141,7 @@ impl Behind {
                 &[Value::Int(1)],
             )
         };
-        let counted = self.database.database().write(App::Accounts, work).await;
+        let counted = self.mariadb.database().write(App::Accounts, work).await;
         assert!(self.proxy.loss.lock().is_none(), "a COMMIT was lost");
         counted
     }

@@ -26,7 +26,7 @@ const ENDLESS: Statement = text("SELECT seq FROM seq_1_to_1000000000000 WHERE MD
 
 /// The pools on a database of their own, with the counters 1 and 2.
 struct Pool {
-    database: MariaDb,
+    mariadb: MariaDb,
     options: Options,
 }
 
@@ -35,8 +35,8 @@ impl Pool {
         let options = change(empty_database(name));
         let counters = "CREATE TABLE counters (id BIGINT PRIMARY KEY, number BIGINT NOT NULL)";
         admin(&options, name).query_drop(counters).unwrap();
-        let database = MariaDb::connect(options.clone()).await.unwrap();
-        let pool = Self { database, options };
+        let mariadb = MariaDb::connect(options.clone()).await.unwrap();
+        let pool = Self { mariadb, options };
         pool.write(|tx| add(tx, 1)).await.unwrap();
         pool.write(|tx| add(tx, 2)).await.unwrap();
         pool
@@ -46,26 +46,26 @@ impl Pool {
         &self,
         work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
-        self.database.database().write(App::Accounts, work).await
+        self.mariadb.database().write(App::Accounts, work).await
     }
 
     async fn number(&self, id: i64) -> Option<i64> {
         let read = move |tx: &mut dyn Tx| tx.one(&NUMBER, &[Value::Int(id)], |row| row.get(0));
-        self.database.database().read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
+        self.mariadb.database().read(App::Accounts, ReadKind::ByKey, read).await.unwrap()
     }
 
     /// Keeps the one writer busy until the sender is dropped.
     async fn occupy(&self) -> (Sender<()>, JoinHandle<Result<()>>) {
         let (go_on, wait) = channel::<()>();
         let (begun, has_begun) = channel();
-        let database = self.database.clone();
+        let mariadb = self.mariadb.clone();
         let work = move |_: &mut dyn Tx| {
             let _ = begun.send(());
             let _ = wait.recv();
             Ok(())
         };
         let running =
-            tokio::spawn(async move { database.database().write(App::Accounts, work).await });
+            tokio::spawn(async move { mariadb.database().write(App::Accounts, work).await });
         tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
         (go_on, running)
     }
@@ -199,11 +199,11 @@ async fn a_long_read_delays_no_write_and_no_lookup() {
     let one_each = |options| Options { writers: 1, readers: 1, scanners: 1, ..options };
     let pool = Pool::start("lodge_long", one_each).await;
     let (go_on, wait) = channel::<()>();
-    let database = pool.database.clone();
+    let mariadb = pool.mariadb.clone();
     let long = move |_: &mut dyn Tx| Ok(wait.recv().is_err());
     let reading =
         tokio::spawn(
-            async move { database.database().read(App::Accounts, ReadKind::Scan, long).await },
+            async move { mariadb.database().read(App::Accounts, ReadKind::Scan, long).await },
         );
     let others = async {
         pool.write(|tx| count(tx, 1)).await.unwrap();
@@ -219,7 +219,7 @@ async fn a_long_read_delays_no_write_and_no_lookup() {
 async fn a_read_that_writes_is_refused() {
     let pool = Pool::start("lodge_reads", |options| options).await;
     let written =
-        pool.database.database().read(App::Accounts, ReadKind::ByKey, |tx| count(tx, 1)).await;
+        pool.mariadb.database().read(App::Accounts, ReadKind::ByKey, |tx| count(tx, 1)).await;
     assert!(matches!(written, Err(Error::Internal(_))));
     assert_eq!(pool.number(1).await, Some(0));
 }
@@ -229,7 +229,7 @@ async fn a_statement_that_takes_too_long_is_ended() {
     let short = |options| Options { statement_wait: Duration::from_secs(1), ..options };
     let pool = Pool::start("lodge_endless", short).await;
     let endless = |tx: &mut dyn Tx| tx.exists(&ENDLESS, &[]);
-    let ended = pool.database.database().read(App::Accounts, ReadKind::Scan, endless).await;
+    let ended = pool.mariadb.database().read(App::Accounts, ReadKind::Scan, endless).await;
     assert!(matches!(ended, Err(Error::Unavailable { .. })));
 }
 
@@ -238,7 +238,7 @@ async fn a_lost_connection_rolls_back_its_transaction_and_is_replaced() {
     let pool = Pool::start("lodge_lost", one_writer).await;
     let (tell, told) = channel();
     let (go_on, wait) = channel::<()>();
-    let database = pool.database.clone();
+    let mariadb = pool.mariadb.clone();
     let work = move |tx: &mut dyn Tx| {
         count(tx, 1)?;
         let connection = tx.one(&CONNECTION, &[], |row| row.get::<i64>(0))?;
@@ -246,7 +246,7 @@ async fn a_lost_connection_rolls_back_its_transaction_and_is_replaced() {
         let _ = wait.recv();
         count(tx, 2)
     };
-    let running = tokio::spawn(async move { database.database().write(App::Accounts, work).await });
+    let running = tokio::spawn(async move { mariadb.database().write(App::Accounts, work).await });
     let connection = tokio::task::spawn_blocking(move || told.recv().unwrap()).await.unwrap();
     admin(&pool.options, "").query_drop(format!("KILL {connection}")).unwrap();
     drop(go_on);
@@ -270,8 +270,8 @@ async fn neither_failures_nor_closing_leak_a_connection() {
     pool.number(1).await;
     // The server needs a moment to close a connection.
     within(Duration::from_secs(10), async || pool.connections() == 2).await;
-    let database = pool.database.clone();
-    assert!(tokio::task::spawn_blocking(move || database.close()).await.unwrap());
+    let mariadb = pool.mariadb.clone();
+    assert!(tokio::task::spawn_blocking(move || mariadb.close()).await.unwrap());
     within(Duration::from_secs(10), async || pool.connections() == 0).await;
     let late = pool.write(|tx| count(tx, 1)).await;
     assert!(matches!(late, Err(Error::Unavailable { .. })));
