@@ -39,6 +39,9 @@ const CLAIM_SECONDS: u32 = 30;
 const WAIT: Duration = Duration::from_mins(2);
 const STEP: Duration = Duration::from_millis(100);
 
+/// How long a statement is run again that is rolled back for one of another process.
+const AGAIN_FOR: Duration = Duration::from_secs(10);
+
 /// Migrates the schema to this Lodge's version; of processes that start together, one does so and the
 /// others wait. The lock is a row, because `GET_LOCK` is local to one node.
 pub(super) fn migrate(connection: &mut Conn) -> Result<()> {
@@ -78,10 +81,10 @@ impl Migration<'_> {
              version INT NOT NULL, holder BINARY(16), held_until BIGINT NOT NULL) ENGINE = InnoDB",
         )?;
         let first = "INSERT INTO schema_version (id, version, held_until) VALUES (1, 0, 0)";
-        match self.connection.query_drop(first) {
-            Err(error) if !is_duplicate(&error) => Err(failure(error).into()),
-            _ => Ok(()),
-        }
+        repeat(|| match self.connection.query_drop(first) {
+            Err(error) if is_duplicate(&error) => Ok(()),
+            outcome => outcome,
+        })
     }
 
     fn version(&mut self) -> Result<usize> {
@@ -116,10 +119,22 @@ impl Migration<'_> {
         let note = "UPDATE schema_version SET version = ?, holder = NULL, held_until = 0 \
              WHERE id = 1 AND version = ? AND holder = ?";
         let values = (version + 1, version, self.holder.as_bytes());
-        self.connection.exec_drop(note, values).map_err(|error| failure(error).into())
+        repeat(|| self.connection.exec_drop(note, values))
     }
 
     fn run(&mut self, statement: &str) -> Result<()> {
-        self.connection.query_drop(statement).map_err(|error| failure(error).into())
+        repeat(|| self.connection.query_drop(statement))
+    }
+}
+
+/// Runs a statement that commits by itself, again while it is rolled back for one of another process: a Galera cluster
+/// does so with the loser of two that change a row at two nodes.
+fn repeat(mut run: impl FnMut() -> mysql::Result<()>) -> Result<()> {
+    let deadline = Instant::now() + AGAIN_FOR;
+    loop {
+        match run().map_err(failure) {
+            Err(Failure::Deadlock(_)) if Instant::now() < deadline => thread::sleep(STEP),
+            outcome => return Ok(outcome?),
+        }
     }
 }

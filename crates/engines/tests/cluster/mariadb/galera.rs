@@ -42,6 +42,22 @@ async fn two(name: &str) -> [MariaDb; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_that_start_together_at_two_nodes_all_start() {
+    let options = emptied(database_on(Kind::Galera, "together"));
+    let nodes = options.nodes.iter().rev().cloned().collect();
+    let other = Options { nodes, ..options.clone() };
+    let starts: Vec<_> = [&options, &other]
+        .into_iter()
+        .cycle()
+        .take(8)
+        .map(|options| tokio::spawn(MariaDb::connect(options.clone())))
+        .collect();
+    for started in starts {
+        started.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_at_one_node_sees_what_was_acknowledged_at_another() {
     let [one, other] = two("lodge_reads").await;
     for _ in 0..100 {
