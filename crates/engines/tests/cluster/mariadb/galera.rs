@@ -43,7 +43,7 @@ async fn two(name: &str) -> [MariaDb; 2] {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_that_start_together_at_two_nodes_all_start() {
-    let options = emptied(database_on(Kind::Galera, "together"));
+    let options = emptied(database_on(Kind::Galera, "lodge_together"));
     let nodes = options.nodes.iter().rev().cloned().collect();
     let other = Options { nodes, ..options.clone() };
     let starts: Vec<_> = [&options, &other]
