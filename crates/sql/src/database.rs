@@ -72,7 +72,7 @@ impl dyn Database {
         work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let returned = Returned::default();
-        self.run_read(app, reads, leaving(&returned, work)).await?;
+        self.run_read(app, reads, returned.work(work)).await?;
         returned.take()
     }
 
@@ -83,16 +83,7 @@ impl dyn Database {
         work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let returned = Returned::default();
-        self.run_write(app, leaving(&returned, work)).await?;
+        self.run_write(app, returned.work(work)).await?;
         returned.take()
     }
-}
-
-/// Returns `work` as work that leaves its result in `returned`.
-fn leaving<T: Send + 'static>(
-    returned: &Returned<T>,
-    work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
-) -> Work {
-    let returned = returned.clone();
-    Box::new(move |tx| work(tx).map(|result| returned.set(result)))
 }

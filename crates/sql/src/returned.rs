@@ -5,6 +5,8 @@ use std::sync::Arc;
 use lodge_domain::{Error, Result};
 use parking_lot::Mutex;
 
+use crate::{Failure, Tx, Work};
+
 /// The result that work leaves for its caller. What lies between the two, threads and queues and transactions, need not
 /// know its type, and so is compiled once and not for each type.
 pub struct Returned<T>(Arc<Mutex<Option<T>>>);
@@ -22,6 +24,15 @@ impl<T> Clone for Returned<T> {
 }
 
 impl<T> Returned<T> {
+    /// Returns `work` as work that leaves its result here.
+    pub fn work(&self, work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static) -> Work
+    where
+        T: Send + 'static,
+    {
+        let returned = self.clone();
+        Box::new(move |tx| work(tx).map(|result| returned.set(result)))
+    }
+
     /// Leaves a result, in place of that of an earlier run.
     pub fn set(&self, result: T) {
         *self.0.lock() = Some(result);

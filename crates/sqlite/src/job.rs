@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lodge_domain::{Error, Result};
+use lodge_sql::Returned;
 use rusqlite::Connection;
 
 use crate::{
@@ -35,6 +36,15 @@ pub(crate) fn catch_panic<T>(
 ) -> Result<T> {
     let outcome = catch_unwind(AssertUnwindSafe(work));
     outcome.unwrap_or_else(|_| Err(Error::internal(panicked).into())).map_err(Error::from)
+}
+
+/// Returns `work` as work that leaves its result in `returned`.
+pub(crate) fn leaving<T: Send + 'static>(
+    returned: &Returned<T>,
+    work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+) -> Work {
+    let returned = returned.clone();
+    Box::new(move |connection| work(connection).map(|result| returned.set(result)))
 }
 
 /// A [`Job`] made of a closure.

@@ -10,7 +10,12 @@ use lodge_domain::Result;
 use lodge_sql::{App, Returned, Workers};
 use rusqlite::Connection;
 
-use crate::{connection, failure::Failure, folder::OpenError, job::Work};
+use crate::{
+    connection,
+    failure::Failure,
+    folder::OpenError,
+    job::{Work, leaving},
+};
 
 /// A pool of reader threads.
 pub(crate) struct Readers {
@@ -55,9 +60,7 @@ impl Readers {
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let returned = Returned::default();
-        let result = returned.clone();
-        let work = move |connection: &Connection| work(connection).map(|read| result.set(read));
-        self.run(app, Box::new(work)).await?;
+        self.run(app, leaving(&returned, work)).await?;
         returned.take()
     }
 

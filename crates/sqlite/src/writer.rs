@@ -19,7 +19,7 @@ use crate::{
     checkpoints::Checkpoints,
     failure::{Failure, NotAccepted, SharedError, from_sqlite},
     fair_scheduler::FairScheduler,
-    job::{Job, Request, Work},
+    job::{Job, Request, Work, leaving},
     replies::{Replies, Reply},
 };
 
@@ -97,9 +97,7 @@ impl Writer {
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let returned = Returned::default();
-        let result = returned.clone();
-        let work = move |connection: &Connection| work(connection).map(|done| result.set(done));
-        self.run(app, Box::new(work)).await?;
+        self.run(app, leaving(&returned, work)).await?;
         returned.take()
     }
 

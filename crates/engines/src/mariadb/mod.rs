@@ -81,9 +81,7 @@ impl MariaDb {
         let readers = start("mariadb-reader", Use::Read, options.readers)?;
         let scanners = start("mariadb-scanner", Use::Read, options.scanners)?;
         let found = Returned::default();
-        let result = found.clone();
-        let open: Work =
-            Box::new(move |tx| Installation::open(tx).map(|opened| result.set(opened)));
+        let open = found.work(Installation::open);
         writers.run(App::Accounts, move |connection| connection.write(&open)).await?;
         let installation = found.take()?;
         Ok(Self(Arc::new(Pools { writers, readers, scanners, options, installation })))
