@@ -1,8 +1,10 @@
 //! In-process parts that work with any engine: caches as decorators of ports, failure counters, the thread pool that
 //! hashes passwords, the list of stolen ones, and the security log.
 
+mod account_changes;
 mod accounts;
 mod breached;
+mod copied_sessions;
 mod epochs;
 mod failures;
 mod fair_queue;
@@ -19,6 +21,7 @@ mod token_cache;
 pub use self::{
     accounts::CachedAccounts,
     breached::BreachedFilter,
+    copied_sessions::CopiedSessions,
     failures::CountedFailures,
     gates::CachedGates,
     keys::CachedKeys,

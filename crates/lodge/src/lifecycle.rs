@@ -147,15 +147,13 @@ type WebTierListener = (TcpListener, Arc<dyn Backend>, ServerOptions);
 
 /// Binds the listener for the web tier, if this process is an accounts tier for other processes.
 fn bind_web_tier(config: &Config, services: &Services) -> Result<Option<WebTierListener>> {
-    let (Some(accounts), Some(options)) = (&services.accounts, wiring::tiers::server(config)?)
+    let (Some(backend), Some(options)) = (services.own_accounts(), wiring::tiers::server(config)?)
     else {
         return Ok(None);
     };
     let listener = bind("accounts.listen", config.accounts.listen)?;
-    let backend = Arc::new(RecordedCalls {
-        backend: Arc::clone(accounts) as _,
-        recorder: Arc::clone(&services.security) as _,
-    });
+    let backend =
+        Arc::new(RecordedCalls { backend, recorder: Arc::clone(&services.security) as _ });
     Ok(Some((listener, backend, options)))
 }
 

@@ -114,7 +114,7 @@ pub(crate) fn export_ride_counts(progress: &ProcessTotals) {
 }
 
 /// Counters without labels.
-const COUNTERS: [(&str, &str); 13] = [
+const COUNTERS: [(&str, &str); 15] = [
     (
         "lodge_http_connections_per_address_refused_total",
         "Connections refused because their address has too many",
@@ -131,6 +131,11 @@ const COUNTERS: [(&str, &str); 13] = [
     ("lodge_rides_limited_total", "Ride events over a rate limit; also counted as refused"),
     ("lodge_accounts_cache_hits_total", "Session lookups answered from the cache"),
     ("lodge_accounts_cache_misses_total", "Session lookups sent to the accounts backend"),
+    ("lodge_accounts_copies_found_total", "Session lookups answered from a copy in Redis"),
+    (
+        "lodge_accounts_copies_missed_total",
+        "Session lookups for which Redis was used, and that the store answered",
+    ),
     (
         "lodge_security_events_dropped_total",
         "Security events that were logged but not stored, because too many waited",
@@ -143,7 +148,7 @@ const COUNTERS: [(&str, &str); 13] = [
 ];
 
 /// Latency histograms: of whole requests, and of the sections of account requests.
-const LATENCIES: [(&str, &str); 14] = [
+const LATENCIES: [(&str, &str); 16] = [
     (instruments::LATENCY, "From request head to response head, by method and route"),
     ("lodge_wire_get_connection_seconds", "Wait of a call for a connection, successful or not"),
     ("lodge_wire_send_seconds", "From a frame ready to send to its last byte"),
@@ -158,6 +163,8 @@ const LATENCIES: [(&str, &str); 14] = [
     ("lodge_accounts_cache_hit_seconds", "Session lookups answered from the cache"),
     ("lodge_accounts_cache_miss_seconds", "Session lookups sent to the accounts backend"),
     ("lodge_accounts_cache_write_seconds", "Writes of a session to the cache"),
+    ("lodge_accounts_redis_get_seconds", "Reads of a copy of a session from Redis, found or not"),
+    ("lodge_accounts_redis_set_seconds", "Writes of a copy of a session to Redis"),
     ("lodge_accounts_provider_seconds", "Requests to identity providers, by provider and outcome"),
     ("lodge_passwords_wait_seconds", "Wait of a password for a hashing thread"),
     ("lodge_passwords_work_seconds", "Hashing of a password"),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The protocol version. Within a version, fields and calls are only added.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The server's first frame.
 #[derive(Debug, Serialize, Deserialize)]

@@ -81,8 +81,19 @@ calls! {
             accounts.reset_password(&username, code.reveal(), new).await?;
         }
 
-        /// Returns the session of a token and its account.
-        pub fn who = Who(session: SessionDigest) -> SignedIn { accounts.who(session).await? }
+        /// Returns the session of a token and its account. With `since`, a copy may answer that has all changes up to
+        /// that position of the change feed; otherwise the store answers.
+        pub(super) fn who_since = Who {
+            /// The digest of the token.
+            session: SessionDigest,
+            /// The caller's position in the change feed.
+            #[serde(default)]
+            since: Option<FeedPosition>,
+        } -> SignedIn {
+            // The service has no copies.
+            let _ = since;
+            accounts.who(session).await?
+        }
 
         /// Replaces the token of a session, which goes on.
         pub fn renew_token = RenewToken(session: SessionDigest) -> FreshSession {
@@ -290,10 +301,15 @@ calls! {
 }
 
 impl Call {
+    /// Returns the lookup of a session in the store.
+    pub fn who(session: SessionDigest) -> Self {
+        Self::Who { session, since: None }
+    }
+
     /// When the call may be made again after its answer was lost.
     pub fn repetition(&self) -> Repetition {
         match self {
-            Self::Who(_)
+            Self::Who { .. }
             | Self::User(_)
             | Self::NeedsAdmin
             | Self::ChangedSince(_)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Account, AccountId, Backend, Call, Reply, Username};
+use super::{Account, AccountId, Backend, Call, Reply, SessionDigest, SignedIn, Username};
 use crate::{Error, Result};
 
 /// A typed client of a [`Backend`]. Clones share it.
@@ -24,6 +24,11 @@ impl AccountsClient {
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the session of a token and its account.
+    pub async fn who(&self, session: SessionDigest) -> Result<SignedIn> {
+        self.who_since(session, None).await
     }
 
     pub(super) async fn call(&self, call: Call) -> Result<Reply> {

@@ -23,6 +23,7 @@ mod reply;
 mod security_events;
 mod service;
 mod session;
+mod session_copies;
 mod setup;
 mod sign_in;
 mod sign_up;
@@ -61,6 +62,7 @@ pub use self::{
     security_events::{NamedSecurityEvent, SecurityEventFilter},
     service::{Accounts, AccountsPorts, AccountsSettings, FreshSession},
     session::{EndSessions, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
+    session_copies::SessionCopies,
     sign_in::SignIn,
     sign_up::{SignUp, TAKEN},
     staff::{EventWithStaff, ImportAccount},

@@ -40,7 +40,7 @@ impl ChangeFeed for RedisFeed {
     }
 
     async fn run_background(&self) {
-        let shards = self.shards.shards.iter().map(|shard| shard.follow_master(&*self.feed));
+        let shards = self.shards.shards.iter().map(|shard| shard.follow_master(Some(&*self.feed)));
         tokio::join!(self.feed.run_background(), join_all(shards));
     }
 }

@@ -44,6 +44,11 @@ impl Keys {
         format!("{}held:{}", self.prefix, short.as_str())
     }
 
+    /// The copy of a session.
+    pub(super) fn session(&self, name: &str) -> String {
+        format!("{}session:{name}", self.prefix)
+    }
+
     /// Since when the server of this run id may have lost a pending write.
     pub(super) fn lost(&self, run_id: &str) -> String {
         format!("{}lost:{run_id}", self.prefix)

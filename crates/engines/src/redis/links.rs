@@ -59,7 +59,7 @@ impl LinkStore for RedisLinks {
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let shard = self.shards.of(short);
+        let shard = self.shards.of(short.as_str());
         let lease = match shard.find(short).await {
             Lookup::Copy(copy) => match decoded(&copy, short) {
                 Some(link) => {
@@ -111,14 +111,14 @@ impl LinkStore for RedisLinks {
 #[async_trait]
 impl LinkCopies for RedisLinks {
     async fn find_copy(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        match self.shards.of(short).find(short).await {
+        match self.shards.of(short.as_str()).find(short).await {
             Lookup::Copy(copy) => Ok(decoded(&copy, short)),
             Lookup::Miss(_) => Ok(None),
         }
     }
 
     async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let remembered = self.shards.of(short).find_stale(short).await;
+        let remembered = self.shards.of(short.as_str()).find_stale(short).await;
         match remembered.and_then(|copy| decoded(&copy, short)) {
             Some(link) => Ok(Some(link)),
             None => self.store.find_stale(short).await,

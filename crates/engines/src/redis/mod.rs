@@ -1,4 +1,4 @@
-//! Copies of links in Redis, under Sentinel.
+//! Copies of links and sessions in Redis, under Sentinel.
 //!
 //! Redis is a cache: it may be slow, empty, replaced by a replica that lost the last writes, or
 //! partitioned from some processes only. So each process checks by itself whether an answer is valid:
@@ -14,8 +14,11 @@
 //!   new to a process, or may have missed a change, first gets all changes since that time; its answers
 //!   are invalid until then.
 //!
+//! A copy of a session carries what its reader needs to check it by the accounts' change feed, so it has neither
+//! heartbeat nor lease (`sessions.rs`).
+//!
 //! Keys, each after the prefix: `link:SHORT` (a copy), `lease:SHORT`, `heartbeat:PROCESS` (the heartbeat),
-//! `heard`.
+//! `heard`, `session:DIGEST`.
 
 mod feed;
 mod keys;
@@ -27,14 +30,20 @@ mod own_writes;
 mod pending;
 mod scripts;
 mod sentinels;
+mod sessions;
 mod shard;
 mod shards;
 mod watch;
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
 
+use futures_util::future::join_all;
 use lodge_domain::{
     Error, Result,
+    accounts::SessionCopies,
     links::{ChangeFeed, LinkStore},
 };
 use tokio::sync::Notify;
@@ -45,7 +54,7 @@ use crate::write_behind::PendingWrites;
 
 use self::{
     feed::RedisFeed, links::RedisLinks, pending::RedisPendingWrites, sentinels::Sentinels,
-    shard::Shard, shards::Shards,
+    sessions::RedisSessions, shard::Shard, shards::Shards,
 };
 
 /// The Redis masters and replicas that the sentinels report.
@@ -79,6 +88,17 @@ impl Redis {
         let shards = Arc::clone(&self.0);
         let links = RedisLinks::new(store, Arc::clone(&shards));
         (Arc::new(links), Arc::new(RedisFeed { feed, shards }))
+    }
+
+    /// Copies of sessions, which last for `kept`. [`Self::follow`] must run.
+    pub fn session_copies(&self, kept: Duration) -> Arc<dyn SessionCopies> {
+        Arc::new(RedisSessions { shards: Arc::clone(&self.0), kept, turn: AtomicUsize::new(0) })
+    }
+
+    /// Follows the masters that the sentinels report, for copies of sessions; never returns. The change feed of
+    /// [`Self::in_front_of`] does the same for copies of links.
+    pub async fn follow(&self) {
+        join_all(self.0.shards.iter().map(|shard| shard.follow_master(None))).await;
     }
 
     /// The links that are acknowledged and stored later.

@@ -47,7 +47,7 @@ pub(super) struct RedisPendingWrites(pub(super) Arc<Shards>);
 #[async_trait]
 impl PendingWrites for RedisPendingWrites {
     async fn add(&self, link: &Link) -> Result<Option<Link>> {
-        let shard = self.0.of(&link.short);
+        let shard = self.0.of(link.short.as_str());
         let master = shard.usable_master()?;
         let mut script = ADD_PENDING.prepare_invoke();
         add_link_args(&mut script, shard, link)?.arg(Timestamp::now().as_millisecond());
@@ -58,7 +58,7 @@ impl PendingWrites for RedisPendingWrites {
     }
 
     async fn find(&self, short: &Short) -> Result<PendingWrite> {
-        let shard = self.0.of(short);
+        let shard = self.0.of(short.as_str());
         let master = shard.usable_master()?;
         let mut read = redis::pipe();
         read.cmd("HMGET").arg(shard.keys.pending(short)).arg("link").arg("stored");
@@ -77,7 +77,7 @@ impl PendingWrites for RedisPendingWrites {
     }
 
     async fn remove_stored(&self, link: &Link) -> Result<()> {
-        let shard = self.0.of(&link.short);
+        let shard = self.0.of(link.short.as_str());
         let mut script = REMOVE_STORED.prepare_invoke();
         add_link_args(&mut script, shard, link)?.arg(STORED_MS);
         shard.usable_master()?.node.run_script(&script).await.map_err(Error::unavailable)

@@ -1,4 +1,4 @@
-//! The masters that links are distributed over.
+//! The masters that copies are distributed over.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ pub(super) struct Shards {
 }
 
 impl Shards {
-    /// The shard of a link, by rendezvous hashing: each pair of a master and a short has a hash, and the
-    /// highest wins, so that an added master takes only its own share.
-    pub(super) fn of(&self, short: &Short) -> &Shard {
-        &self.shards[self.index_of(short)]
+    /// The shard of a short or another name, by rendezvous hashing: each pair of a master and a name has a hash, and
+    /// the highest wins, so that an added master takes only its own share.
+    pub(super) fn of(&self, name: &str) -> &Shard {
+        &self.shards[self.index_of(name)]
     }
 
-    pub(super) fn index_of(&self, short: &Short) -> usize {
+    pub(super) fn index_of(&self, name: &str) -> usize {
         if self.shards.len() == 1 {
             return 0;
         }
@@ -30,7 +30,7 @@ impl Shards {
             Sha256::new()
                 .chain_update(&shard.name)
                 .chain_update([0])
-                .chain_update(short.as_str())
+                .chain_update(name)
                 .finalize()
                 .into()
         };
@@ -42,7 +42,7 @@ impl Shards {
     pub(super) fn split(&self, shorts: impl IntoIterator<Item = Short>) -> Vec<Vec<Short>> {
         let mut shares = vec![Vec::new(); self.shards.len()];
         for short in shorts {
-            shares[self.index_of(&short)].push(short);
+            shares[self.index_of(short.as_str())].push(short);
         }
         shares
     }

@@ -24,7 +24,8 @@ const QUERY_PAUSE_MIN: Duration = Duration::from_millis(50);
 
 impl Shard {
     /// Follows the master that the sentinels report, for as long as it is polled.
-    pub(super) async fn follow_master(&self, feed: &dyn ChangeFeed) {
+    /// Changes that the master missed come from `feed`; without one it has no copies of links.
+    pub(super) async fn follow_master(&self, feed: Option<&dyn ChangeFeed>) {
         let (options, addresses) = (Arc::clone(&self.options), Arc::clone(&self.sentinels));
         let mut sentinels = Sentinels::new(options, addresses, Arc::clone(&self.server_lost));
         loop {
@@ -34,7 +35,9 @@ impl Shard {
                     tracing::warn!(master = %self.name, %error, "the sentinels report no Redis master");
                 }
             }
-            self.catch_up(feed).await;
+            if let Some(feed) = feed {
+                self.catch_up(feed).await;
+            }
             let _ = timeout(QUERY_PERIOD, self.server_lost.notified()).await;
             sleep(QUERY_PAUSE_MIN).await;
         }

@@ -9,6 +9,7 @@ mod cassandra_role;
 mod mariadb;
 mod redis;
 mod redis_server;
+mod redis_sessions;
 mod rights;
 mod testbed;
 mod tls;

@@ -46,7 +46,7 @@ impl Backend for Counted {
         if self.cut_off.load(Ordering::SeqCst) {
             return Err(Error::unavailable("cut off"));
         }
-        if let Call::Who(_) = call {
+        if let Call::Who { .. } = call {
             self.asked.fetch_add(1, Ordering::SeqCst);
         }
         if let Call::ChangedSince(_) = call {
@@ -124,7 +124,7 @@ impl Fixture {
 }
 
 async fn who(cache: &CachedAccounts, session: SessionDigest) -> Result<Reply> {
-    cache.call(Call::Who(session)).await
+    cache.call(Call::who(session)).await
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod cache;
+mod copies;
 mod hashing;
 mod key_sessions;
 mod promises;

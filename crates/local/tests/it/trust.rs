@@ -29,20 +29,55 @@ use uuid::Uuid;
 use crate::support::{account_stores, open};
 
 /// The resolution of the measurements.
-const STEP: Duration = Duration::from_millis(10);
+pub(crate) const STEP: Duration = Duration::from_millis(10);
 
 /// A backend with sessions and their feed in memory, which answers at once.
-struct Elsewhere {
-    known: Vec<(SessionDigest, SignedIn)>,
+pub(crate) struct Elsewhere {
+    pub(crate) known: Vec<(SessionDigest, SignedIn)>,
     ended: Mutex<HashSet<SessionDigest>>,
     feed: Mutex<Vec<AccountId>>,
-    asked: AtomicUsize,
+    pub(crate) asked: AtomicUsize,
     /// The concurrent calls of a connection pool.
     turns: Semaphore,
     /// Permits for session lookups to be answered.
     leaves: Semaphore,
     /// Whether polls of the feed fail.
-    is_silent: AtomicBool,
+    pub(crate) is_silent: AtomicBool,
+}
+
+impl Elsewhere {
+    /// Creates the backend with one session for each of this many accounts.
+    pub(crate) async fn with(accounts: usize) -> Arc<Self> {
+        let (engine, _folder) = open();
+        let stores = account_stores(&engine);
+        let mut known = Vec::new();
+        for _ in 0..accounts {
+            let account = stores.sign_up().await;
+            let digest = begun(&stores, &account).await.digest;
+            known.push((digest, stores.sessions.find(digest, at(1)).await.unwrap().unwrap()));
+        }
+        Arc::new(Self {
+            known,
+            ended: Mutex::default(),
+            feed: Mutex::default(),
+            asked: AtomicUsize::default(),
+            turns: Semaphore::new(256),
+            leaves: Semaphore::new(1),
+            is_silent: AtomicBool::default(),
+        })
+    }
+
+    /// Ends a session.
+    pub(crate) fn end(&self, number: usize) {
+        let (session, me) = &self.known[number];
+        self.ended.lock().insert(*session);
+        self.feed.lock().push(me.account.id);
+    }
+
+    /// The position of the last change.
+    pub(crate) fn place(&self) -> FeedPosition {
+        FeedPosition { feed: Uuid::nil(), at: i64::try_from(self.feed.lock().len()).unwrap() }
+    }
 }
 
 #[async_trait]
@@ -50,7 +85,7 @@ impl Backend for Elsewhere {
     async fn call(&self, call: Call) -> Result<Reply> {
         let _turn = self.turns.acquire().await.unwrap();
         match call {
-            Call::Who(session) => {
+            Call::Who { session, .. } => {
                 self.asked.fetch_add(1, Ordering::SeqCst);
                 let _leave = self.leaves.acquire().await.unwrap();
                 let known = self.known.iter().find(|(digest, _)| *digest == session);
@@ -61,10 +96,9 @@ impl Backend for Elsewhere {
                 Err(Error::unavailable("silent"))
             }
             Call::ChangedSince(place) => {
+                let from = place.unwrap_or_else(|| self.place());
+                let (from, place) = (usize::try_from(from.at).unwrap(), self.place());
                 let feed = self.feed.lock();
-                let from = place.map_or(feed.len(), |place| usize::try_from(place.at).unwrap());
-                let place =
-                    FeedPosition { feed: Uuid::nil(), at: i64::try_from(feed.len()).unwrap() };
                 let accounts = feed[from..].to_vec();
                 Ok(Reply::Changed(FeedPage { accounts, place, more: false, begins_anew: false }))
             }
@@ -95,24 +129,8 @@ impl Fixture {
 
     /// As [`Self::new`], with this time for which sessions are cached.
     async fn keeping(accounts: usize, kept: Duration) -> Self {
-        let (engine, _folder) = open();
-        let stores = account_stores(&engine);
-        let mut known = Vec::new();
-        for _ in 0..accounts {
-            let account = stores.sign_up().await;
-            let digest = begun(&stores, &account).await.digest;
-            known.push((digest, stores.sessions.find(digest, at(1)).await.unwrap().unwrap()));
-        }
+        let elsewhere = Elsewhere::with(accounts).await;
         pause();
-        let elsewhere = Arc::new(Elsewhere {
-            known,
-            ended: Mutex::default(),
-            feed: Mutex::default(),
-            asked: AtomicUsize::default(),
-            turns: Semaphore::new(256),
-            leaves: Semaphore::new(1),
-            is_silent: AtomicBool::default(),
-        });
         let backend = Arc::clone(&elsewhere) as Arc<dyn Backend>;
         let clock = Arc::new(ManualClock::at(at(1)));
         let cache = Arc::new(CachedAccounts::new(backend, clock).with_ttl(kept));
@@ -139,7 +157,7 @@ impl Fixture {
     }
 
     async fn opens(&self, number: usize) -> bool {
-        self.cache.call(Call::Who(self.session(number))).await.is_ok()
+        self.cache.call(Call::who(self.session(number))).await.is_ok()
     }
 
     /// Spawns lookups of this many invalid tokens, which wait for an answer.
@@ -149,7 +167,7 @@ impl Fixture {
         for number in 0..count {
             let cache = Arc::clone(&self.cache);
             let session = SessionDigest::of(&format!("made up {number}"));
-            asking.spawn(async move { cache.call(Call::Who(session)).await });
+            asking.spawn(async move { cache.call(Call::who(session)).await });
         }
         self.pass(STEP).await;
         asking
@@ -164,9 +182,7 @@ impl Fixture {
     /// Ends a session at the backend; returns how long the cache still accepts it.
     async fn believed_after_its_end(&self, number: usize) -> Duration {
         assert!(self.opens(number).await && self.is_remembered(number).await);
-        let (session, me) = &self.elsewhere.known[number];
-        self.elsewhere.ended.lock().insert(*session);
-        self.elsewhere.feed.lock().push(me.account.id);
+        self.elsewhere.end(number);
         let ended = Instant::now();
         while self.opens(number).await {
             self.pass(STEP).await;
@@ -267,9 +283,7 @@ async fn changes_of_other_accounts_invalidate_nothing() {
 async fn past_the_limit_too_much_is_invalidated_and_never_too_little() {
     let fixture = Fixture::new(2).await;
     assert!(fixture.opens(0).await && fixture.is_remembered(0).await);
-    let (session, me) = &fixture.elsewhere.known[0];
-    fixture.elsewhere.ended.lock().insert(*session);
-    fixture.elsewhere.feed.lock().push(me.account.id);
+    fixture.elsewhere.end(0);
     fixture.others_change(100_000);
     fixture.pass(Duration::from_millis(300)).await;
     assert!(!fixture.opens(0).await);
@@ -301,7 +315,7 @@ async fn a_flood_of_invalid_tokens_does_not_affect_cached_sessions() {
         }
     }
     assert_eq!((refused, unknown), (1_300 - 128, 128));
-    let answer = fixture.cache.call(Call::Who(SessionDigest::of("another"))).await;
+    let answer = fixture.cache.call(Call::who(SessionDigest::of("another"))).await;
     assert!(
         matches!(answer, Err(Error::Unauthenticated(_))),
         "lookups are allowed again: {answer:?}"

@@ -30,6 +30,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         folder_is_good,
         print_results(probe_blocklist(&config)),
         print_results(runtime.block_on(wiring::probe(&config))),
+        print_results(runtime.block_on(wiring::probe_redis(&config))),
         print_results(runtime.block_on(wiring::probe_mariadb(&config))),
         !config.stores_accounts()
             || print_results(runtime.block_on(wiring::probe_providers(&config))),

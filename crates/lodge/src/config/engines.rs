@@ -77,6 +77,18 @@ impl RedisConfig {
 }
 
 impl Config {
+    /// Returns whether this process has copies of links in Redis.
+    pub(crate) fn copies_links(&self) -> bool {
+        self.redis.is_used() && self.uses_link_store(LinkStore::Cassandra)
+    }
+
+    /// Returns whether this process has copies of sessions in Redis.
+    pub(crate) fn copies_sessions(&self) -> bool {
+        self.redis.is_used()
+            && self.accounts.session_cache_s > 0
+            && self.stores_accounts_in(AccountsStore::MariaDb)
+    }
+
     /// Returns the settings that are off although they would encrypt connections to other machines.
     pub(crate) fn unencrypted(&self) -> Vec<&'static str> {
         let connections = [
@@ -108,9 +120,12 @@ fn is_on_this_machine(server: &str) -> bool {
 pub(super) fn check(config: &Config) -> Result<()> {
     match config.links.store {
         LinkStore::Cassandra => check_cassandra(&config.cassandra)?,
-        LinkStore::Sqlite if config.redis.is_used() => {
+        LinkStore::Sqlite
+            if config.redis.is_used() && config.accounts.store == AccountsStore::Sqlite =>
+        {
             bail!(
-                "redis.sentinels requires links.store = \"cassandra\": Redis caches the links of Cassandra"
+                "redis.sentinels requires links.store = \"cassandra\" or accounts.store = \"mariadb\": Redis has \
+                 copies of what several processes share"
             );
         }
         LinkStore::Sqlite if !config.cassandra.nodes.is_empty() => {

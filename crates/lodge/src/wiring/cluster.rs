@@ -15,7 +15,6 @@ use lodge_domain::{
 use lodge_engines::{
     cassandra::{Cassandra, Login as CassandraLogin, Options as CassandraOptions},
     rabbitmq,
-    redis::{Login, Options as RedisOptions, Redis},
     write_behind::{DrainWorker, LinkQueue, WriteBehind},
 };
 use lodge_local::{CachedKeys, CachedLinks};
@@ -24,13 +23,11 @@ use uuid::Uuid;
 
 use super::{
     engine::{Engine, Engines, with_causes},
+    redis,
     setting_file::{describe_setting, secret_file, tls},
     stores::{LinkPorts, cache_bytes, options},
 };
-use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::LinkStore};
-
-/// Connections per Redis master for writes that wait for a replica (WAIT).
-const REDIS_WRITERS: usize = 4;
+use crate::config::{CassandraConfig, Config, Role, Writes, stores::LinkStore};
 
 /// Connects to Cassandra, with Redis as a cache in front of it if configured. `accounts` is the id of the accounts to
 /// which the links refer by number.
@@ -47,7 +44,7 @@ pub(super) async fn links(
              writes may be lost"
         );
     }
-    let redis = redis(config)?;
+    let redis = redis::for_links(config)?;
     let queue = queue(config)?;
     let cluster =
         Cassandra::connect(&options).await.map_err(|error| with_causes("Cassandra", error))?;
@@ -120,9 +117,6 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
         return Vec::new();
     }
     let mut found = vec![probe_cassandra(config).await];
-    if config.redis.is_used() {
-        found.push(probe_redis(config).await);
-    }
     if config.links.writes == Writes::Behind {
         found.push(probe_rabbitmq(config).await);
     }
@@ -142,14 +136,6 @@ async fn probe_rabbitmq(config: &Config) -> Result<String> {
     let node = node.map_err(|error| with_causes("RabbitMQ", error));
     let node = node.with_context(|| describe_setting("rabbitmq.nodes", &config.rabbitmq.nodes))?;
     Ok(format!("RabbitMQ: connected to {node}"))
-}
-
-async fn probe_redis(config: &Config) -> Result<String> {
-    let masters = Redis::probe(redis_options(config)?).await;
-    let masters = masters.map_err(|error| with_causes("Redis", error));
-    let masters =
-        masters.with_context(|| describe_setting("redis.sentinels", &config.redis.sentinels))?;
-    Ok(format!("Redis: connected; {}", masters.join("; ")))
 }
 
 /// Prepares a move of all links in the data folder `from` to the configured Cassandra. Also returns whether the folder
@@ -178,33 +164,6 @@ fn cassandra_options(config: &Config) -> Result<CassandraOptions> {
         copies: cassandra.copies,
         login,
         tls: tls(cassandra.tls, "cassandra.ca_file", &cassandra.ca_file)?,
-    })
-}
-
-fn redis(config: &Config) -> Result<Option<Redis>> {
-    if !config.redis.is_used() {
-        return Ok(None);
-    }
-    Ok(Some(Redis::new(redis_options(config)?)?))
-}
-
-fn redis_options(config: &Config) -> Result<RedisOptions> {
-    let redis: &RedisConfig = &config.redis;
-    let login = |user: &str, key, file| -> Result<Login> {
-        let password = secret_file(key, file)?.map(Into::into);
-        Ok(Login { username: user.to_owned(), password })
-    };
-    let file = &redis.sentinel_password_file;
-    Ok(RedisOptions {
-        sentinels: redis.sentinels.clone(),
-        masters: redis.masters.clone(),
-        login: login(&redis.username, "redis.password_file", &redis.password_file)?,
-        sentinel_login: login(&redis.sentinel_username, "redis.sentinel_password_file", file)?,
-        tls: tls(redis.tls, "redis.ca_file", &redis.ca_file)?,
-        deadline: Duration::from_millis(redis.deadline_ms),
-        writers: if config.links.writes == Writes::Behind { REDIS_WRITERS } else { 0 },
-        // The keyspace distinguishes deployments that share servers.
-        prefix: format!("{}:", config.cassandra.keyspace),
     })
 }
 

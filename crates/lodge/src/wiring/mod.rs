@@ -7,6 +7,7 @@ mod engine;
 mod mariadb;
 mod pictures;
 mod providers;
+mod redis;
 mod rides;
 mod setting_file;
 mod stores;
@@ -44,8 +45,10 @@ pub(crate) use self::{
     mariadb::probe_mariadb,
     pictures::probe_pictures,
     providers::probe_providers,
+    redis::probe_redis,
 };
 use self::{
+    redis::SessionCopies,
     setting_file::read_setting_file,
     stores::{AccountPorts, LinkPorts, Stores},
     tasks::BackgroundTasks,
@@ -65,6 +68,8 @@ pub(crate) struct Services {
     pub(crate) has_remote_links: bool,
     /// Accounts, if this process stores them.
     pub(crate) accounts: Option<Arc<Accounts>>,
+    /// Copies of sessions in front of the accounts of this process, if configured.
+    session_copies: Option<SessionCopies>,
     /// The accounts backend, in this process or on the accounts tier, behind a session cache.
     backend: Option<Arc<CachedAccounts>>,
     /// The decoder and store of account pictures, on web processes.
@@ -105,13 +110,23 @@ impl Services {
                 backend.follow().await;
             }
         };
-        tokio::join!(self.cache.follow(), behind, accounts);
+        let copies = async {
+            if let Some(copies) = &self.session_copies {
+                copies.follow().await;
+            }
+        };
+        tokio::join!(self.cache.follow(), behind, copies, accounts);
     }
 
     /// Returns the picture service of accounts, on web processes.
     pub(crate) fn pictures(&self) -> Option<Pictures> {
         let accounts = self.accounts_client()?;
         Some(self.pictures.as_ref()?.service(accounts))
+    }
+
+    /// Returns the accounts of this process for the web tier.
+    pub(crate) fn own_accounts(&self) -> Option<Arc<dyn Backend>> {
+        self.accounts.as_ref().map(|accounts| own_backend(accounts, self.session_copies.as_ref()))
     }
 
     /// Waits for background work to finish, after the last response.
@@ -173,11 +188,19 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
             settings: accounts_settings(config),
         })
     };
+    let accounts_secret = accounts.as_ref().map(|ports| ports.secret.clone());
     let accounts = accounts.map(service).map(Arc::new);
+    let session_copies = match accounts.clone().zip(accounts_secret) {
+        Some((accounts, secret)) => {
+            SessionCopies::open(config, accounts, secret, Arc::clone(&clock))?
+        }
+        None => None,
+    };
+    let own = accounts.as_ref().map(|accounts| own_backend(accounts, session_copies.as_ref()));
     let tasks = BackgroundTasks::on_current_runtime();
     let pictures =
         config.serves_accounts().then(|| pictures::open(config, Arc::clone(&tasks))).transpose()?;
-    let backend = accounts_backend(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
+    let backend = accounts_backend(config, own, pictures.as_ref(), &clock)?;
     let rides = rides.map(|of_rides| {
         let tasks = Arc::clone(&tasks) as Arc<dyn Tasks>;
         Arc::new(rides::service(of_rides, &config.rides, &clock, &random, tasks))
@@ -198,6 +221,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         links: Arc::new(links),
         has_remote_links: config.has_remote_links(),
         accounts,
+        session_copies,
         backend,
         pictures,
         rides,
@@ -214,16 +238,24 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     })
 }
 
+/// Returns the accounts of this process, with copies of sessions in front if there are any.
+fn own_backend(accounts: &Arc<Accounts>, copies: Option<&SessionCopies>) -> Arc<dyn Backend> {
+    match copies {
+        Some(copies) => Arc::clone(&copies.backend) as _,
+        None => Arc::clone(accounts) as _,
+    }
+}
+
 /// Builds the accounts backend, if this process needs one: local accounts or a connection pool to the accounts tier,
 /// with pictures on web processes, behind a session cache.
 fn accounts_backend(
     config: &Config,
-    accounts: Option<&Arc<Accounts>>,
+    own: Option<Arc<dyn Backend>>,
     pictures: Option<&pictures::PictureParts>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<CachedAccounts>>> {
-    let (mut backend, lookups_max): (Arc<dyn Backend>, _) = match accounts {
-        Some(accounts) => (Arc::clone(accounts) as _, None),
+    let (mut backend, lookups_max): (Arc<dyn Backend>, _) = match own {
+        Some(own) => (own, None),
         None if config.serves_accounts() => {
             let (pool, lookups_max) = tiers::pool(config)?;
             (pool, Some(lookups_max))

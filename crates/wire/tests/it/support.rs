@@ -87,7 +87,7 @@ impl Backend for Echo {
         let _under_way = UnderWay(&self.under_way);
         let outcome = match call {
             Call::User(name) => Err(Error::NotFound(name.to_string().into())),
-            Call::Who(_) | Call::Own { call: OwnAccountCall::SignOut, .. } => {
+            Call::Who { .. } | Call::Own { call: OwnAccountCall::SignOut, .. } => {
                 self.leaves.acquire().await.unwrap().forget();
                 Ok(Reply::Done)
             }
@@ -207,7 +207,7 @@ pub(crate) async fn said_by(stream: &mut TcpStream) -> Vec<u8> {
 
 /// Makes a call that waits for a permit of [`Echo::leaves`].
 pub(crate) async fn wait(backend: &dyn Backend) -> Result<Reply> {
-    backend.call(Call::Who(SessionDigest::of("session"))).await
+    backend.call(Call::who(SessionDigest::of("session"))).await
 }
 
 /// As [`wait`], in a task of its own.
