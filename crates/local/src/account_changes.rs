@@ -43,17 +43,10 @@ struct State {
     oldest_first: VecDeque<(Instant, AccountId, u64)>,
     /// Entries of this turn or an earlier one are invalid.
     floor: u64,
-}
-
-/// What is known about an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Freshness {
-    /// No change is missing that was acknowledged more than [`TRUSTED`] ago.
-    Current,
-    /// Its account may have changed since.
-    Changed,
-    /// The feed has not been read for a while.
-    Unknown,
+    /// The highest turn of a page.
+    highest: u64,
+    /// The time of each account's latest change by this process, until a poll that began later has succeeded.
+    own: HashMap<AccountId, Instant>,
 }
 
 impl AccountChanges {
@@ -65,24 +58,25 @@ impl AccountChanges {
         Some((place, turn()))
     }
 
-    /// Compares an entry of this turn with its account's latest change.
-    pub(crate) fn freshness(&self, account: AccountId, turn: u64) -> Freshness {
+    /// Whether an entry of this turn lacks no change of its account that was acknowledged more than [`TRUSTED`] ago.
+    pub(crate) fn is_current(&self, account: AccountId, turn: u64) -> bool {
         let state = self.0.read();
-        let is_later = |changed: &u64| turn > *changed;
-        if turn <= state.floor || !state.latest.get(&account).is_none_or(is_later) {
-            Freshness::Changed
-        } else if state.is_trusted() {
-            Freshness::Current
-        } else {
-            Freshness::Unknown
-        }
+        state.is_trusted()
+            && turn > state.floor
+            && state.latest.get(&account).is_none_or(|changed| turn > *changed)
     }
 
-    /// Records a change of this process before the feed is read.
+    /// Records changes by this process before they are read from the feed.
     pub(crate) fn record(&self, accounts: &[AccountId], turn: impl FnOnce() -> u64) {
         let mut state = self.0.write();
-        let turn = turn();
+        let (turn, now) = (turn(), Instant::now());
         state.record(accounts, turn);
+        state.own.extend(accounts.iter().map(|account| (*account, now)));
+    }
+
+    /// Whether this process has changed the account, and may not have read that from the feed yet.
+    pub(crate) fn was_changed_here(&self, account: AccountId) -> bool {
+        self.0.read().own.contains_key(&account)
     }
 
     /// Polls the feed; never returns. `turn` numbers the changes of a page.
@@ -97,6 +91,7 @@ impl AccountChanges {
                 Ok(()) => {
                     let mut state = self.0.write();
                     state.polled_at = Some(asked);
+                    state.own.retain(|_, changed_at| *changed_at >= asked);
                     state.let_go(asked);
                 }
                 Err(error) => {
@@ -142,10 +137,14 @@ impl State {
         if begins {
             self.latest.clear();
             self.oldest_first.clear();
-            self.floor = turn(page);
+            // Positions in another history may be lower.
+            self.highest = self.highest.max(turn(page));
+            self.floor = self.highest;
         }
         if !page.accounts.is_empty() {
-            self.record(&page.accounts, turn(page));
+            let turn = turn(page);
+            self.highest = self.highest.max(turn);
+            self.record(&page.accounts, turn);
         }
         self.place = Some(page.place);
     }

@@ -21,7 +21,7 @@ use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
 use super::{
-    account_changes::{AccountChanges, Freshness, TRACKED},
+    account_changes::{AccountChanges, TRACKED},
     single_flight::SingleFlight,
 };
 
@@ -35,19 +35,12 @@ const LOOKUPS_MAX: usize = 128;
 pub struct CachedAccounts {
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
-    sessions: Arc<Cache<SessionDigest, Cached>>,
+    sessions: Arc<Cache<SessionDigest, CachedSession>>,
     lookups: SingleFlight<SessionDigest, Arc<SignedIn>>,
     kept: Duration,
-    changes: AccountChanges,
+    changes: Arc<AccountChanges>,
     /// Rises with every batch of changes: an entry read in an earlier turn may be stale.
     turn: AtomicU64,
-}
-
-#[derive(Clone)]
-enum Cached {
-    Session(CachedSession),
-    /// A call of this process may have changed it.
-    Changed,
 }
 
 #[derive(Clone)]
@@ -56,14 +49,6 @@ struct CachedSession {
     turn: u64,
     /// The start of the lookup.
     read_at: Instant,
-}
-
-/// What the cache knows about a session.
-enum Remembered {
-    Current(Arc<SignedIn>),
-    /// It may have changed since it was read.
-    Changed,
-    Nothing,
 }
 
 /// A lookup at the backend.
@@ -84,7 +69,7 @@ impl CachedAccounts {
             sessions: Arc::new(Cache::new(SESSIONS_MAX)),
             lookups: SingleFlight::new(LOOKUPS_MAX),
             kept: TRACKED,
-            changes: AccountChanges::default(),
+            changes: Arc::default(),
             turn: AtomicU64::new(1),
         }
     }
@@ -116,64 +101,51 @@ impl CachedAccounts {
         self.changes.record(accounts, || self.next_turn());
     }
 
-    /// The next lookup of this session asks the store.
-    fn mark_changed(&self, session: SessionDigest) {
-        if !self.kept.is_zero() {
-            self.sessions.insert(session, Cached::Changed);
+    /// Returns a cached session if it is known to be current.
+    fn remembered(&self, session: &SessionDigest) -> Option<Arc<SignedIn>> {
+        let cached = self.sessions.get(session)?;
+        if self.is_current(&cached) {
+            return Some(cached.me);
+        }
+        // Another lookup may have replaced it.
+        self.sessions.remove_if(session, |stored| stored.turn == cached.turn);
+        None
+    }
+
+    fn is_current(&self, CachedSession { me, turn, read_at }: &CachedSession) -> bool {
+        self.changes.is_current(me.account.id, *turn)
+            && read_at.elapsed() < self.kept
+            && self.clock.now() < me.session.expires_at
+    }
+
+    /// Returns the account of a session; looks it up if it is not cached.
+    async fn account_of(&self, session: SessionDigest) -> Result<AccountId> {
+        match self.sessions.get(&session) {
+            Some(cached) => Ok(cached.me.account.id),
+            None => Ok(self.who(session).await?.account.id),
         }
     }
 
-    fn account_of(&self, session: &SessionDigest) -> Option<AccountId> {
-        match self.sessions.get(session)? {
-            Cached::Session(cached) => Some(cached.me.account.id),
-            Cached::Changed => None,
-        }
-    }
-
-    fn remembered(&self, session: &SessionDigest) -> Remembered {
-        let cached = match self.sessions.get(session) {
-            None => return Remembered::Nothing,
-            Some(Cached::Changed) => return Remembered::Changed,
-            Some(Cached::Session(cached)) => cached,
-        };
-        match self.changes.freshness(cached.me.account.id, cached.turn) {
-            Freshness::Changed => Remembered::Changed,
-            Freshness::Current if self.is_kept(&cached) => Remembered::Current(cached.me),
-            Freshness::Current | Freshness::Unknown => Remembered::Nothing,
-        }
-    }
-
-    fn is_kept(&self, CachedSession { me, read_at, .. }: &CachedSession) -> bool {
-        read_at.elapsed() < self.kept && self.clock.now() < me.session.expires_at
-    }
-
-    async fn who(&self, session: SessionDigest) -> Result<Reply> {
+    async fn who(&self, session: SessionDigest) -> Result<Arc<SignedIn>> {
         let began = Instant::now();
-        let may_be_copy = match self.remembered(&session) {
-            Remembered::Current(me) => {
-                metrics::counter!("lodge_accounts_cache_hits_total").increment(1);
-                metrics::histogram!("lodge_accounts_cache_hit_seconds").record(began.elapsed());
-                return Ok(Reply::Who((*me).clone()));
-            }
-            Remembered::Changed => false,
-            Remembered::Nothing => true,
-        };
+        if let Some(me) = self.remembered(&session) {
+            metrics::counter!("lodge_accounts_cache_hits_total").increment(1);
+            metrics::histogram!("lodge_accounts_cache_hit_seconds").record(began.elapsed());
+            return Ok(me);
+        }
         metrics::counter!("lodge_accounts_cache_misses_total").increment(1);
-        let started = self.begin_lookup(may_be_copy);
-        let look_up = || self.look_up(session, started);
-        let me = self.lookups.join(&session, started.turn, look_up).await;
+        let lookup = self.begin_lookup();
+        let me = self.lookups.join(&session, lookup.turn, || self.look_up(session, lookup)).await;
         metrics::histogram!("lodge_accounts_cache_miss_seconds").record(began.elapsed());
-        me.map(|me| Reply::Who((*me).clone()))
+        me
     }
 
     /// Lookups of one turn are shared, unless the feed is unavailable or the cache is disabled: then each lookup has a
     /// turn of its own, because a shared one could return the state before the last change.
-    fn begin_lookup(&self, may_be_copy: bool) -> Lookup {
+    fn begin_lookup(&self) -> Lookup {
         // The position is not older than the turn: the lookup returns what the changes before it have made.
         match self.changes.trusted(|| self.turn.load(Ordering::SeqCst)) {
-            Some((place, turn)) if !self.kept.is_zero() => {
-                Lookup { turn, since: may_be_copy.then_some(place) }
-            }
+            Some((place, turn)) if !self.kept.is_zero() => Lookup { turn, since: Some(place) },
             _ => Lookup { turn: self.next_turn() + 1, since: None },
         }
     }
@@ -185,16 +157,18 @@ impl CachedAccounts {
         Lookup { turn, since }: Lookup,
     ) -> impl Future<Output = Result<Arc<SignedIn>>> + use<> {
         let (backend, sessions) = (Arc::clone(&self.backend), Arc::clone(&self.sessions));
+        let changes = Arc::clone(&self.changes);
         let keeps = !self.kept.is_zero();
         let read_at = Instant::now();
         async move {
-            let Reply::Who(me) = backend.call(Call::Who { session, since }).await? else {
-                return Err(Error::internal("unexpected reply to a session lookup"));
-            };
+            let mut me = found(&*backend, session, since).await?;
+            // A copy may be older than the change.
+            if since.is_some() && changes.was_changed_here(me.account.id) {
+                me = found(&*backend, session, None).await?;
+            }
             let (answered, me) = (Instant::now(), Arc::new(me));
             if keeps {
-                let cached = CachedSession { me: Arc::clone(&me), turn, read_at };
-                sessions.insert(session, Cached::Session(cached));
+                sessions.insert(session, CachedSession { me: Arc::clone(&me), turn, read_at });
             }
             metrics::histogram!("lodge_accounts_cache_write_seconds").record(answered.elapsed());
             Ok(me)
@@ -212,16 +186,19 @@ impl CachedAccounts {
                 | OwnAccountCall::Identities
                 | OwnAccountCall::BeginLink { .. }
         );
-        let account = self.account_of(&session);
+        if !changes {
+            return self.backend.call(Call::Own { session, call }).await;
+        }
+        let account = self.account_of(session).await?;
         let outcome = self.backend.call(Call::Own { session, call }).await;
         let is_refused = matches!(
             outcome,
             Err(Error::Invalid { .. } | Error::Forbidden(_) | Error::TooMany { .. })
         );
-        if changes && !is_refused {
+        if !is_refused {
             // In this process at once, also after an unknown outcome; in others by the feed.
-            self.mark_changed(session);
-            self.forget(account.as_slice());
+            self.sessions.remove(&session);
+            self.forget(&[account]);
             // A moderator changes another account than their own.
             if let Ok(Reply::Account(changed) | Reply::PictureSet { account: changed, .. }) =
                 &outcome
@@ -233,22 +210,32 @@ impl CachedAccounts {
     }
 }
 
+/// Looks up a session at the backend.
+async fn found(
+    backend: &dyn Backend,
+    session: SessionDigest,
+    since: Option<FeedPosition>,
+) -> Result<SignedIn> {
+    match backend.call(Call::Who { session, since }).await? {
+        Reply::Who(me) => Ok(me),
+        _ => Err(Error::internal("unexpected reply to a session lookup")),
+    }
+}
+
 #[async_trait]
 impl Backend for CachedAccounts {
     async fn call(&self, call: Call) -> Result<Reply> {
         match call {
             Call::Who { session, .. } => {
-                let reply = self.who(session).await?;
-                if let Reply::Who(me) = &reply {
-                    security::acting_as(SecurityActor::Account(me.account.id));
-                }
-                Ok(reply)
+                let me = self.who(session).await?;
+                security::acting_as(SecurityActor::Account(me.account.id));
+                Ok(Reply::Who((*me).clone()))
             }
             Call::RenewToken(session) => {
-                let account = self.account_of(&session);
+                let account = self.account_of(session).await?;
                 let outcome = self.backend.call(Call::RenewToken(session)).await;
-                self.mark_changed(session);
-                self.forget(account.as_slice());
+                self.sessions.remove(&session);
+                self.forget(&[account]);
                 outcome
             }
             Call::Own { session, call } => self.call_own(session, call).await,

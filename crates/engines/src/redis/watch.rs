@@ -30,7 +30,7 @@ impl Shard {
         let mut sentinels = Sentinels::new(options, addresses, Arc::clone(&self.server_lost));
         loop {
             match sentinels.locate(&self.name).await {
-                Ok(located) => self.connect(located).await,
+                Ok(located) => self.connect(located, feed.is_some()).await,
                 Err(error) => {
                     tracing::warn!(master = %self.name, %error, "the sentinels report no Redis master");
                 }
@@ -44,13 +44,13 @@ impl Shard {
     }
 
     /// Connects to new servers, and disconnects from those that the sentinels no longer report.
-    async fn connect(&self, located: Located) {
+    async fn connect(&self, located: Located, subscribes: bool) {
         let is = self.servers.read().clone();
         let kept =
             is.master.filter(|master| master.is_usable() && master.node.address == located.master);
         let master = match kept {
             Some(master) => Some(master),
-            None => self.dial_master(located.master).await.map(Arc::new),
+            None => self.dial_master(located.master, subscribes).await.map(Arc::new),
         };
         let replicas = located.replicas.into_iter().map(|address| {
             let kept = is.replicas.iter().find(|node| node.is_usable() && node.address == address);
@@ -66,14 +66,16 @@ impl Shard {
         *self.servers.write() = Servers { master, replicas };
     }
 
-    async fn dial_master(&self, address: Address) -> Option<Master> {
+    async fn dial_master(&self, address: Address, subscribes: bool) -> Option<Master> {
         let node = self.dial(address).await?;
         // A former master may still think that it is one, and the sentinels may lag.
         let ready = async {
             if !node.is_master().await? {
                 return Ok(None);
             }
-            node.subscribe(&self.options.prefix).await?;
+            if subscribes {
+                node.subscribe(&self.options.prefix).await?;
+            }
             RedisResult::Ok(Some(node.run_id().await?))
         };
         match ready.await {

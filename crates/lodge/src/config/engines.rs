@@ -213,6 +213,10 @@ fn check_writes(config: &Config) -> Result<()> {
         return Ok(());
     }
     ensure!(
+        config.links.store == LinkStore::Cassandra,
+        "links.writes = \"behind\" requires links.store = \"cassandra\""
+    );
+    ensure!(
         config.links.mode == Mode::Replace,
         "links.writes = \"behind\" requires links.mode = \"replace\": in claim mode the store decides each claim"
     );
