@@ -21,8 +21,14 @@ use super::flood::{ADDRESSES, Flood};
 /// The share of a core that the flood may use.
 const SHARE: f64 = 0.5;
 
-/// The pause between two rounds over all connections.
-const PAUSE: Duration = Duration::from_millis(1);
+/// The CPU time that the flood may use at a stretch, and the pause between two rounds over all connections. A round over thousands of
+/// connections takes longer than a time slice of the scheduler: without pauses within a round, the flood would occupy a
+/// whole core while it opens them.
+const AHEAD: Duration = Duration::from_millis(1);
+
+/// The most bytes of one write, which the kernel delivers before the core does anything else: on one machine, they pass
+/// through the core that the server needs.
+const WRITE_MAX: usize = 64 * 1024;
 
 /// How long a connection may take to open.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
@@ -37,9 +43,6 @@ pub(super) struct Flooder {
 /// What a flood has done.
 #[derive(Default)]
 struct Counts {
-    /// Rounds over all connections, and their CPU time.
-    rounds: u32,
-    used: Duration,
     opened: u64,
     failed: u64,
     /// The complete answers by status; a connection that sends nothing gets an answer if it is refused.
@@ -71,16 +74,15 @@ impl Flooder {
         Ok(Self { stop, thread, flood })
     }
 
-    /// Stops it, and prints what it did; fails if it had no effect. Returns the CPU time of a round.
-    pub(super) fn stop(self) -> Result<Duration> {
+    /// Stops it, and prints what it did; fails if it had no effect.
+    pub(super) fn stop(self) -> Result<()> {
         self.stop.store(true, Ordering::Relaxed);
         let counts = self.thread.join().ok().context("the flood has panicked")?;
-        let (Counts { opened, failed, answers, .. }, name) = (&counts, self.flood.name());
+        let (Counts { opened, failed, answers }, name) = (&counts, self.flood.name());
         println!(
             "{name}: {opened} connections opened, {failed} not; answers by status: {answers:?}"
         );
-        counts.check(self.flood.repeats()).context(name)?;
-        Ok(counts.used / counts.rounds.max(1))
+        counts.check(self.flood.repeats()).context(name)
     }
 }
 
@@ -96,38 +98,56 @@ fn flood_until(
     let all = requests.iter().flat_map(|address| (0..each).map(move |_| address));
     let mut members: Vec<Member<'_>> =
         all.map(|(from, request)| Member { from: *from, request, repeats, open: None }).collect();
-    let (began, used_before) = (Instant::now(), cpu_time());
+    let mut share = Share::new();
     while !stop.load(Ordering::Relaxed) {
         for member in &mut members {
             member.go_on(server, &mut counts);
+            share.keep();
             if stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        counts.rounds += 1;
-        counts.used = cpu_time().saturating_sub(used_before);
-        thread::sleep(counts.used.div_f64(SHARE).saturating_sub(began.elapsed()).max(PAUSE));
+        thread::sleep(AHEAD);
     }
     counts
 }
 
-/// A thread that uses as much of a core as a flood, in rounds as long, but connects to no server.
+/// Holds a thread to [`SHARE`] of a core.
+struct Share {
+    began: Instant,
+    used_before: Duration,
+}
+
+impl Share {
+    fn new() -> Self {
+        Self { began: Instant::now(), used_before: cpu_time() }
+    }
+
+    /// Once it has used [`AHEAD`], sleeps until that is its share; time that it left unused does not add up.
+    fn keep(&mut self) {
+        let used = cpu_time().saturating_sub(self.used_before);
+        if used >= AHEAD {
+            thread::sleep(used.div_f64(SHARE).saturating_sub(self.began.elapsed()));
+            *self = Self::new();
+        }
+    }
+}
+
+/// A thread that uses as much of a core as a flood, but connects to no server.
 pub(super) struct BusyThread {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 impl BusyThread {
-    pub(super) fn start(round: Duration) -> Result<Self> {
+    pub(super) fn start() -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&stop);
         let run = move || {
+            let mut share = Share::new();
             while !is_over.load(Ordering::Relaxed) {
-                let (began, used_before) = (Instant::now(), cpu_time());
-                while cpu_time().saturating_sub(used_before) < round {
-                    std::hint::spin_loop();
-                }
-                thread::sleep(round.div_f64(SHARE).saturating_sub(began.elapsed()).max(PAUSE));
+                std::hint::spin_loop();
+                share.keep();
             }
         };
         let thread = thread::Builder::new().name("busy".into()).spawn(run)?;
@@ -187,7 +207,8 @@ impl Member<'_> {
         }
         let request = self.request;
         if open.sent < request.len() {
-            match open.stream.write(&request[open.sent..]) {
+            let end = request.len().min(open.sent + WRITE_MAX);
+            match open.stream.write(&request[open.sent..end]) {
                 Ok(more) => open.sent += more,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(_) => return None,
