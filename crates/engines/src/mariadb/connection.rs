@@ -15,7 +15,8 @@ use super::{
     tx::MysqlTx,
 };
 
-/// Runs of a transaction that the server rolls back for a deadlock or a lock timeout.
+/// Runs of a transaction that the server rolls back: for a deadlock or a lock timeout, or because its connection is
+/// lost before its COMMIT.
 const TRIES: u32 = 8;
 
 /// Time after which a transaction does not run again.
@@ -64,7 +65,8 @@ impl Connection {
         }
     }
 
-    /// Runs `work` in a transaction, again if the server rolls it back for a deadlock or its COMMIT is lost.
+    /// Runs `work` in a transaction, again if the server rolls it back for a deadlock, or its connection or COMMIT is
+    /// lost.
     pub(super) fn write(&mut self, work: &Work) -> Result<()> {
         let began = Instant::now();
         for run in 1..TRIES {
@@ -82,9 +84,13 @@ impl Connection {
     fn write_once(&mut self, work: &Work) -> Result<(), Failure> {
         let mut link = self.begin(BEGIN)?;
         let numbered = work(&mut link).and_then(|()| self.commits.number(&mut link));
-        if numbered.is_err() {
+        if let Err(failure) = numbered {
+            let is_lost = link.is_lost();
             self.roll_back(link);
-            return numbered;
+            return Err(match failure {
+                Failure::Error(lost) if is_lost => Failure::Deadlock(lost.into()),
+                failure => failure,
+            });
         }
         match link.run("COMMIT") {
             Ok(()) => self.current = Some(link),

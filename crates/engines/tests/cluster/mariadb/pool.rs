@@ -234,7 +234,7 @@ async fn a_statement_that_takes_too_long_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_connection_rolls_back_its_transaction_and_is_replaced() {
+async fn a_transaction_whose_connection_is_lost_runs_again() {
     let pool = Pool::start("lodge_lost", one_writer).await;
     let (tell, told) = channel();
     let (go_on, wait) = channel::<()>();
@@ -242,7 +242,7 @@ async fn a_lost_connection_rolls_back_its_transaction_and_is_replaced() {
     let work = move |tx: &mut dyn Tx| {
         count(tx, 1)?;
         let connection = tx.one(&CONNECTION, &[], |row| row.get::<i64>(0))?;
-        tell.send(connection.unwrap()).unwrap();
+        let _ = tell.send(connection.unwrap());
         let _ = wait.recv();
         count(tx, 2)
     };
@@ -250,9 +250,12 @@ async fn a_lost_connection_rolls_back_its_transaction_and_is_replaced() {
     let connection = tokio::task::spawn_blocking(move || told.recv().unwrap()).await.unwrap();
     admin(&pool.options, "").query_drop(format!("KILL {connection}")).unwrap();
     drop(go_on);
-    assert!(matches!(running.await.unwrap(), Err(Error::Unavailable { .. })));
-    assert_eq!(pool.write(|tx| count(tx, 1)).await.unwrap(), 1);
-    assert_eq!((pool.number(1).await, pool.number(2).await), (Some(1), Some(0)));
+    assert_eq!(running.await.unwrap().unwrap(), 1);
+    assert_eq!(
+        (pool.number(1).await, pool.number(2).await),
+        (Some(1), Some(1)),
+        "its first run is rolled back"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
