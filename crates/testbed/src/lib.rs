@@ -13,6 +13,7 @@ mod haproxy;
 mod layout;
 pub mod mariadb;
 mod member;
+mod own_mariadb;
 mod process;
 mod rabbitmq;
 mod redis;
@@ -24,6 +25,7 @@ pub use depth::{DEPTH, NIGHTLY, by_depth, is_nightly};
 pub use layout::Layout;
 pub use mariadb::Mariadb;
 pub use member::{Kind, Member};
+pub use own_mariadb::OwnMariadb;
 pub use process::wait_until;
 pub use web::UncachedLodge;
 

@@ -7,6 +7,7 @@ mod accounts;
 #[expect(dead_code, reason = "the tests on one machine use the rest")]
 mod client;
 mod coherence;
+mod database_outage;
 mod haproxy;
 mod keyspace;
 mod moving;

@@ -15,18 +15,18 @@ use crate::redis::within;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_killed_is_used_again_when_it_is_back() {
-    let mut server = OwnServer::start();
-    let database = server.connect().await;
+    let mut own = OwnServer::start();
+    let database = own.connect().await;
     let accounts = database.accounts();
     let (before, after) = (fresh_name(), fresh_name());
     let stored = made(&*accounts, &before).await;
-    server.kill();
+    own.server.kill().unwrap();
     for _ in 0..3 {
         let refused = accounts.add(new(&after), None).await;
         assert!(matches!(refused, Err(Error::Unavailable { .. })));
         assert!(matches!(accounts.find(&before).await, Err(Error::Unavailable { .. })));
     }
-    server.start_again();
+    own.server.start_again().unwrap();
     within(Duration::from_secs(30), async || accounts.find(&before).await.is_ok()).await;
     let (found, _) = accounts.find(&before).await.unwrap().unwrap();
     assert_eq!(found, stored, "an acknowledged account is stored");
@@ -36,14 +36,14 @@ async fn a_server_that_was_killed_is_used_again_when_it_is_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_connections_closed_by_the_server_fail_no_request() {
-    let mut server = OwnServer::start();
-    let database = server.connect().await;
+    let mut own = OwnServer::start();
+    let database = own.connect().await;
     let accounts = database.accounts();
     let name = fresh_name();
     made(&*accounts, &name).await;
     accounts.find(&name).await.unwrap();
-    server.kill();
-    server.start_again();
+    own.server.kill().unwrap();
+    own.server.start_again().unwrap();
     for _ in 0..4 {
         assert!(accounts.find(&name).await.unwrap().is_some());
         made(&*accounts, &fresh_name()).await;
@@ -52,12 +52,12 @@ async fn idle_connections_closed_by_the_server_fail_no_request() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_tls_only_a_server_with_a_trusted_certificate_is_used() {
-    let server = OwnServer::start();
+    let own = OwnServer::start();
     let trusting = |authority: &Authority| {
         let pem = fs::read_to_string(authority.root()).unwrap();
-        server.options(Some(Tls::trusting(Some(pem))))
+        own.options(Some(Tls::trusting(Some(pem))))
     };
-    let database = MariaDb::connect(trusting(&server.authority)).await.unwrap();
+    let database = MariaDb::connect(trusting(&own.server.authority())).await.unwrap();
     made(&*database.accounts(), &fresh_name()).await;
     let folder = tempfile::tempdir().unwrap();
     let another = Authority::at(folder.path());
@@ -78,15 +78,15 @@ async fn behind(first: &str) -> MariaDb {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_does_not_answer_is_skipped() {
     behind("127.0.0.1:1").await;
-    let server = OwnServer::start();
-    server.pause();
-    behind(&server.options(None).nodes[0]).await;
+    let own = OwnServer::start();
+    own.server.suspend().unwrap();
+    behind(&own.options(None).nodes[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_several_servers_one_that_is_no_galera_node_is_not_used() {
-    let server = OwnServer::start();
-    let options = server.options(None);
+    let own = OwnServer::start();
+    let options = own.options(None);
     behind(&options.nodes[0]).await;
     let nodes = [options.nodes.clone(), options.nodes.clone()].concat();
     let refused = MariaDb::connect(Options { nodes, ..options }).await;
