@@ -231,7 +231,7 @@ fn list(administrator: &mut Administrator, command: Command) -> Result<()> {
 
 /// Describes the state of a key in a list.
 fn key_state(revoked_at: Option<Timestamp>) -> String {
-    revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"))
+    revoked_at.map_or_else(|| "active".to_owned(), |at| format!("revoked {at}"))
 }
 
 fn revoke(administrator: &mut Administrator, command: Command) -> Result<()> {

@@ -77,7 +77,7 @@ fn a_revoked_gate_key_is_refused_and_its_rides_stay() {
     assert_eq!(send(&server, DAY, Some(&south), "b", 1).status, 201);
     assert_eq!(server.get(DAY).json(), json!(20), "its rides stay");
     let listed = lodge.admin_list(&["gate", "list"]);
-    assert_eq!((listed.len(), &*listed[1][4]), (2, "live"));
+    assert_eq!((listed.len(), &*listed[1][4]), (2, "active"));
     assert_eq!(listed[0][..3], ["1", "north", "all"]);
     assert!(listed[0][4].starts_with("revoked "), "{listed:?}");
     assert_eq!(listed[1][..3], ["2", "south", "3"]);
@@ -144,7 +144,7 @@ fn a_renewed_gate_gets_a_new_key_and_keeps_its_rides() {
     for old in [&first, &second] {
         assert_eq!(send(&server, DAY, Some(old), "b", 1).status, 401);
     }
-    assert_eq!(lodge.admin_list(&["gate", "list"])[0][4], "live");
+    assert_eq!(lodge.admin_list(&["gate", "list"])[0][4], "active");
     lodge.run(&["admin", "gate", "renew", "west"]).fails("no gate with this name");
 }
 
