@@ -22,10 +22,12 @@ mod samples;
 use http::Method;
 
 use super::app::AccountsApp;
-use crate::{pages::redirect_to, routes::Routes};
+use crate::{error::HttpResult, pages::redirect_to, routes::Routes};
 
 pub(super) fn routes() -> Routes<AccountsApp> {
-    Routes::default()
+    FORMS_OF_THE_ACCOUNT_PAGE
+        .into_iter()
+        .fold(Routes::default(), |routes, form| routes.on(Method::GET, form, to_account_page))
         .on(Method::GET, "/signup", sign_up::form)
         .on(Method::POST, "/signup", sign_up::make)
         .on(Method::GET, "/login/reset", reset::form)
@@ -50,7 +52,21 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::POST, "/admin/accounts/{username}", admin_account::change)
 }
 
+/// The forms of the account page that show it again with an error, at their own address: a browser that loads it once
+/// more gets the page.
+const FORMS_OF_THE_ACCOUNT_PAGE: [&str; 5] = [
+    "/account/password",
+    "/account/picture",
+    "/account/providers/{provider}",
+    "/account/unlink",
+    "/account/delete",
+];
+
+async fn to_account_page() -> HttpResult {
+    redirect_to("/account")
+}
+
 /// The start page, if no other app provides one: redirects to the account page.
 pub(crate) fn start() -> Routes<AccountsApp> {
-    Routes::default().on(Method::GET, "/", || async { redirect_to("/account") })
+    Routes::default().on(Method::GET, "/", to_account_page)
 }

@@ -3,7 +3,10 @@
 use askama::Template;
 use axum::extract::{Query, State, rejection::QueryRejection};
 use http::{StatusCode, header::SET_COOKIE};
-use lodge_domain::links::{Caller, Link, Mode};
+use lodge_domain::{
+    Error,
+    links::{Caller, Link, Mode},
+};
 use serde::Deserialize;
 
 use super::{
@@ -27,12 +30,22 @@ pub(super) struct CreatePage<'a> {
     pub(super) errors: &'a FormErrors,
     /// The public URL up to the short, without a scheme.
     pub(super) prefix: &'a str,
-    /// Whether the visitor must sign in first.
-    pub(super) needs_key: bool,
+    pub(super) visitor: Visitor,
     /// Whether links have owners (`links.mode = "claim"`).
     pub(super) is_owned: bool,
     /// Whether to tell the visitor that there is no admin yet.
     pub(super) offers_setup: bool,
+}
+
+/// Who may create the link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visitor {
+    /// Becomes the owner of the link.
+    HasSession,
+    /// Gets a key of the link.
+    Anonymous,
+    /// Cannot create links without a session.
+    MustSignIn,
 }
 
 /// Values to fill in at first.
@@ -122,11 +135,25 @@ async fn page(
     errors: &FormErrors,
 ) -> HttpResult {
     let prefix = format!("{}/", words::bare_url(&asked.base_url));
-    let needs_key = !app.links.settings().anonymous_creation
-        && session::page_caller(&app.site, asked).await?.is_none();
+    let visitor = visitor(app, asked).await?;
     let is_owned = app.links.settings().mode == Mode::Claim;
     let offers_setup = app.site.offers_setup(asked).await;
     let prefix = &prefix;
-    let page = CreatePage { form, errors, prefix, needs_key, is_owned, offers_setup };
+    let page = CreatePage { form, errors, prefix, visitor, is_owned, offers_setup };
     pages::form_page(&app.site, errors, &page)
+}
+
+/// Looks the session up only if it is needed: anonymous creation also works while accounts are unavailable.
+async fn visitor(app: &LinksApp, asked: &RequestContext) -> Result<Visitor, Error> {
+    let may_be_anonymous = app.links.settings().anonymous_creation;
+    let has_session = if may_be_anonymous {
+        session::account_session(asked).is_some()
+    } else {
+        session::page_caller(&app.site, asked).await?.is_some()
+    };
+    Ok(match (has_session, may_be_anonymous) {
+        (true, _) => Visitor::HasSession,
+        (false, true) => Visitor::Anonymous,
+        (false, false) => Visitor::MustSignIn,
+    })
 }

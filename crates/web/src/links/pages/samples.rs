@@ -17,7 +17,7 @@ use lodge_domain::{
 use super::{
     access::ShortUrl,
     chart::{self, Period},
-    create::CreatePage,
+    create::{CreatePage, Visitor},
     form::LinkForm,
     list::{Filter, ListPage, Row},
     manage::{DeletedPage, ManagePage, OpenPage},
@@ -96,15 +96,19 @@ fn rendered(page: &impl Template) -> String {
 fn making_a_link() {
     let (form, errors) =
         (LinkForm::empty(&OsRandom, HOSTILE_INPUT.to_owned()), FormErrors::default());
-    let page = |form, errors, needs_key| {
-        let (prefix, is_owned) = ("go.example/", needs_key);
-        rendered(&CreatePage { form, errors, prefix, needs_key, is_owned, offers_setup: needs_key })
+    let page = |form, errors, visitor| {
+        let (prefix, is_owned) = ("go.example/", true);
+        let offers_setup = visitor == Visitor::MustSignIn;
+        rendered(&CreatePage { form, errors, prefix, visitor, is_owned, offers_setup })
     };
-    let html = page(&form, &errors, true);
+    let html = page(&form, &errors, Visitor::MustSignIn);
+    let key = "each link comes with a key";
+    assert!(page(&form, &errors, Visitor::Anonymous).contains(key));
+    assert!(!page(&form, &errors, Visitor::HasSession).contains(key));
     assert!(html.contains("&#60;script&#62;") && !html.contains("<details class=\"more\" open>"));
     let form = evil_form();
     let errors = form.to_new().unwrap_err();
-    let html = page(&form, &errors, false);
+    let html = page(&form, &errors, Visitor::Anonymous);
     assert!(
         html.contains("aria-invalid=\"true\"")
             && html.contains("id=\"short-error\"")
