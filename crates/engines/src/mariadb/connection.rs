@@ -15,11 +15,13 @@ use super::{
     tx::MysqlTx,
 };
 
-/// Runs of a transaction that the server rolls back: for a deadlock or a lock timeout, or because its connection is
-/// lost before its COMMIT.
+/// The most runs of a transaction that the server rolls back for a deadlock or a lock timeout.
 const TRIES: u32 = 8;
 
-/// Time after which a transaction does not run again.
+/// The most runs of a transaction whose connection breaks: a statement that makes the server fail is sent to few nodes.
+const TRIES_IF_BROKEN: u32 = 3;
+
+/// Time after which no run of a transaction begins.
 const AGAIN_FOR: Duration = Duration::from_secs(4);
 
 /// The longest pause before the second run, which doubles for each further one: at two nodes of a cluster the loser does
@@ -37,6 +39,34 @@ const LOOKUP_WAIT: Duration = IDLE_TRANSACTION.saturating_add(Duration::from_sec
 const BEGIN: &str = "BEGIN";
 /// Begins a transaction whose statements all read one snapshot, on a connection for reading.
 const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+
+/// Why one run of a transaction failed.
+enum RunError {
+    Failure(Failure),
+    /// The connection broke, or the COMMIT got lost; the transaction is rolled back.
+    Broken(Error),
+}
+
+impl From<Failure> for RunError {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<Error> for RunError {
+    fn from(error: Error) -> Self {
+        Self::Failure(error.into())
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Failure(failure) => failure.into(),
+            RunError::Broken(error) => error,
+        }
+    }
+}
 
 /// A connection that is opened when needed.
 pub(super) struct Connection {
@@ -65,15 +95,22 @@ impl Connection {
         }
     }
 
-    /// Runs `work` in a transaction, again if the server rolls it back for a deadlock, or its connection or COMMIT is
-    /// lost.
+    /// Runs `work` in a transaction, again if the server rolls it back for a deadlock, or because the connection breaks
+    /// before the COMMIT or with it.
     pub(super) fn write(&mut self, work: &Work) -> Result<()> {
         let began = Instant::now();
         for run in 1..TRIES {
-            match self.write_once(work) {
-                Err(Failure::Deadlock(cause)) if began.elapsed() < AGAIN_FOR => {
+            let outcome = self.write_once(work);
+            if began.elapsed() >= AGAIN_FOR {
+                return Ok(outcome?);
+            }
+            match outcome {
+                Err(RunError::Failure(Failure::Deadlock(cause))) => {
                     tracing::debug!(%cause, "a transaction is retried");
                     thread::sleep(pause(AGAIN_AFTER * 2_u32.pow(run - 1)));
+                }
+                Err(RunError::Broken(error)) if run < TRIES_IF_BROKEN => {
+                    tracing::info!(%error, "MariaDB: a transaction whose connection broke is retried");
                 }
                 outcome => return Ok(outcome?),
             }
@@ -81,29 +118,28 @@ impl Connection {
         Ok(self.write_once(work)?)
     }
 
-    fn write_once(&mut self, work: &Work) -> Result<(), Failure> {
+    fn write_once(&mut self, work: &Work) -> Result<(), RunError> {
         let mut link = self.begin(BEGIN)?;
         let numbered = work(&mut link).and_then(|()| self.commits.number(&mut link));
         if let Err(failure) = numbered {
-            let is_lost = link.is_lost();
-            self.roll_back(link);
+            let is_broken = self.roll_back(link);
             return Err(match failure {
-                Failure::Error(lost) if is_lost => Failure::Deadlock(lost.into()),
-                failure => failure,
+                Failure::Error(error) if is_broken => RunError::Broken(error),
+                failure => failure.into(),
             });
         }
         match link.run("COMMIT") {
             Ok(()) => self.current = Some(link),
             Err(Failure::Deadlock(cause)) => {
                 self.roll_back(link);
-                return Err(Failure::Deadlock(cause));
+                return Err(Failure::Deadlock(cause).into());
             }
             Err(Failure::Error(lost)) => {
                 drop(link);
                 let is_committed = self.was_committed()?;
                 tracing::info!(error = %lost, is_committed, "the answer to a COMMIT was lost");
                 if !is_committed {
-                    return Err(Failure::Deadlock(lost.into()));
+                    return Err(RunError::Broken(lost));
                 }
             }
         }
@@ -156,21 +192,22 @@ impl Connection {
         Ok(if is_lost { self.snapshot_once(work) } else { outcome }?)
     }
 
-    fn snapshot_once(&mut self, work: &Work) -> Result<(), Failure> {
+    fn snapshot_once(&mut self, work: &Work) -> Result<(), RunError> {
         let mut link = self.begin(SNAPSHOT)?;
         let outcome = work(&mut link);
         self.roll_back(link);
-        outcome
+        Ok(outcome?)
     }
 
-    /// Ends the transaction, and keeps the connection unless it broke.
-    fn roll_back(&mut self, mut link: MysqlTx) {
-        if !link.is_lost() && link.run("ROLLBACK").is_ok() {
-            self.current = Some(link);
-        }
+    /// Ends the transaction, and keeps the connection if it can still be used. Returns whether it broke.
+    fn roll_back(&mut self, mut link: MysqlTx) -> bool {
+        let is_rolled_back = !link.is_lost() && link.run("ROLLBACK").is_ok();
+        let is_broken = link.is_broken();
+        self.current = Some(link).filter(|_| is_rolled_back);
+        is_broken
     }
 
-    fn begin(&mut self, begin: &str) -> Result<MysqlTx, Failure> {
+    fn begin(&mut self, begin: &str) -> Result<MysqlTx, RunError> {
         if let Some(mut link) = self.take()
             && link.run(begin).is_ok()
         {
@@ -178,8 +215,10 @@ impl Connection {
         }
         // No connection was open, or the server closed it while it was idle; nothing has run.
         let mut link = self.open()?;
-        link.run(begin)?;
-        Ok(link)
+        match link.run(begin) {
+            Err(Failure::Error(error)) if link.is_broken() => Err(RunError::Broken(error)),
+            outcome => Ok(outcome.map(|()| link)?),
+        }
     }
 
     /// Takes the open connection, unless another server is used now.

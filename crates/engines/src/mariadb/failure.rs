@@ -1,5 +1,7 @@
 //! Errors of the driver, mapped to [`Failure`].
 
+use std::{error::Error as _, io};
+
 use lodge_domain::Error;
 use lodge_sql::Failure;
 
@@ -31,6 +33,21 @@ pub(super) fn is_lost(error: &mysql::Error) -> bool {
     number(error).is_none_or(|number| {
         matches!(number, code::NODE_NOT_READY | code::SHUTDOWN | code::READ_ONLY | code::KILLED)
     })
+}
+
+/// Whether the connection broke, or its server left, while a statement ran: its transaction is rolled back and can run
+/// again at once. After a timeout it cannot: the server may still be running the statement.
+pub(super) fn is_broken(error: &mysql::Error) -> bool {
+    let io = match error {
+        mysql::Error::IoError(error) => Some(error),
+        mysql::Error::CodecError(error) => error.source().and_then(|cause| cause.downcast_ref()),
+        _ => None,
+    };
+    let is_timeout = |error: &io::Error| {
+        matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+    };
+    io.is_some_and(|error| !is_timeout(error))
+        || matches!(number(error), Some(code::NODE_NOT_READY | code::SHUTDOWN | code::KILLED))
 }
 
 /// Maps an error of the driver to the failure that a transaction returns.

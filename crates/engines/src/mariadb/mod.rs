@@ -1,8 +1,8 @@
 //! Accounts, API keys, gates and passes in MariaDB.
 //!
 //! Each thread owns a connection. There are separate pools for writes, for lookups and for scans, so that
-//! none waits for another. A transaction that the server rolls back for a deadlock is run again. If the answer to a
-//! COMMIT is lost, its outcome is looked up.
+//! none waits for another. A transaction that the server rolls back for a deadlock, or because its connection breaks, is
+//! run again. If the answer to a COMMIT is lost, its outcome is looked up.
 
 mod cleanup;
 mod commits;

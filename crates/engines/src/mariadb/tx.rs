@@ -7,7 +7,7 @@ use mysql::{
     prelude::{FromRow, Queryable as _},
 };
 
-use super::failure::{failure, is_duplicate, is_lost};
+use super::failure::{failure, is_broken, is_duplicate, is_lost};
 
 /// A guard row is changed, not only locked: if several nodes accept writes, a lock is local to its node.
 const GUARD: &str =
@@ -16,27 +16,48 @@ const GUARD: &str =
 /// An open connection.
 pub(super) struct MysqlTx {
     connection: mysql::Conn,
+    state: State,
+}
+
+/// What errors have shown about a connection.
+#[derive(Default)]
+struct State {
     lost: bool,
+    broken: bool,
+}
+
+impl State {
+    /// Maps an error, and records what it shows.
+    fn noted(&mut self, error: mysql::Error) -> Failure {
+        self.lost |= is_lost(&error);
+        self.broken |= is_broken(&error);
+        failure(error)
+    }
 }
 
 impl MysqlTx {
     pub(super) fn new(connection: mysql::Conn) -> Self {
-        Self { connection, lost: false }
+        Self { connection, state: State::default() }
     }
 
-    /// Whether the connection broke and must be replaced.
+    /// Whether the connection must be replaced.
     pub(super) fn is_lost(&self) -> bool {
-        self.lost
+        self.state.lost
+    }
+
+    /// Whether the connection broke, so that its transaction is rolled back.
+    pub(super) fn is_broken(&self) -> bool {
+        self.state.broken
     }
 
     /// Runs a statement without parameters and without a result.
     pub(super) fn run(&mut self, sql: &str) -> Result<(), Failure> {
-        self.connection.query_drop(sql).map_err(|error| noted(&mut self.lost, error))
+        self.connection.query_drop(sql).map_err(|error| self.state.noted(error))
     }
 
     /// Runs a statement without a result.
     pub(super) fn exec(&mut self, sql: &str, values: impl Into<Params>) -> Result<(), Failure> {
-        self.connection.exec_drop(sql, values).map_err(|error| noted(&mut self.lost, error))
+        self.connection.exec_drop(sql, values).map_err(|error| self.state.noted(error))
     }
 
     /// Returns the first row of a query.
@@ -45,20 +66,14 @@ impl MysqlTx {
         sql: &str,
         values: impl Into<Params>,
     ) -> Result<Option<T>, Failure> {
-        self.connection.exec_first(sql, values).map_err(|error| noted(&mut self.lost, error))
+        self.connection.exec_first(sql, values).map_err(|error| self.state.noted(error))
     }
-}
-
-/// Maps an error, and records in `lost` whether the connection broke.
-fn noted(lost: &mut bool, error: mysql::Error) -> Failure {
-    *lost |= is_lost(&error);
-    failure(error)
 }
 
 impl Tx for MysqlTx {
     fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<u64, Failure> {
         let done = self.connection.exec_drop(statement.mariadb, parameters(values));
-        done.map_err(|error| noted(&mut self.lost, error))?;
+        done.map_err(|error| self.state.noted(error))?;
         Ok(self.connection.affected_rows())
     }
 
@@ -74,7 +89,7 @@ impl Tx for MysqlTx {
             }
             // InnoDB has rolled back this statement only.
             Err(error) if is_duplicate(&error) => Ok(None),
-            Err(error) => Err(noted(&mut self.lost, error)),
+            Err(error) => Err(self.state.noted(error)),
         }
     }
 
@@ -84,10 +99,10 @@ impl Tx for MysqlTx {
         values: &[Value<'_>],
         row: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Self { connection, lost } = self;
+        let Self { connection, state } = self;
         let found = connection.exec_iter(statement.mariadb, parameters(values));
-        for next in found.map_err(|error| noted(lost, error))? {
-            let next = next.map_err(|error| noted(lost, error))?;
+        for next in found.map_err(|error| state.noted(error))? {
+            let next = next.map_err(|error| state.noted(error))?;
             row(Row(&Found(next)))?;
         }
         Ok(())
