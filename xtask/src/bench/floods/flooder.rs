@@ -21,13 +21,17 @@ use super::flood::{ADDRESSES, Flood};
 /// The share of a core that the flood may use.
 const SHARE: f64 = 0.5;
 
-/// The CPU time that the flood may use at a stretch, and the pause between two rounds over all connections. A round over thousands of
-/// connections takes longer than a time slice of the scheduler: without pauses within a round, the flood would occupy a
-/// whole core while it opens them.
+/// The CPU time by which a thread may be ahead of its share. A round over thousands of connections takes longer than a
+/// time slice of the scheduler: without pauses within a round, the flood would occupy a whole core while it opens them.
 const AHEAD: Duration = Duration::from_millis(1);
 
-/// The most bytes of one write, which the kernel delivers before the core does anything else: on one machine, they pass
-/// through the core that the server needs.
+/// The CPU time by which a thread that had to wait may be behind its share, to use it later.
+const BEHIND: Duration = Duration::from_millis(5);
+
+/// The pause between two rounds over all connections.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The most bytes of one write. On one machine the kernel delivers a write on the sender's core, without a pause.
 const WRITE_MAX: usize = 64 * 1024;
 
 /// How long a connection may take to open.
@@ -43,6 +47,8 @@ pub(super) struct Flooder {
 /// What a flood has done.
 #[derive(Default)]
 struct Counts {
+    /// The share of a core that was used.
+    share: f64,
     opened: u64,
     failed: u64,
     /// The complete answers by status; a connection that sends nothing gets an answer if it is refused.
@@ -74,15 +80,16 @@ impl Flooder {
         Ok(Self { stop, thread, flood })
     }
 
-    /// Stops it, and prints what it did; fails if it had no effect.
-    pub(super) fn stop(self) -> Result<()> {
+    /// Stops it, and prints what it did; fails if it had no effect. Returns the share of a core that it used.
+    pub(super) fn stop(self) -> Result<f64> {
         self.stop.store(true, Ordering::Relaxed);
         let counts = self.thread.join().ok().context("the flood has panicked")?;
-        let (Counts { opened, failed, answers }, name) = (&counts, self.flood.name());
+        let (Counts { share, opened, failed, answers }, name) = (&counts, self.flood.name());
         println!(
-            "{name}: {opened} connections opened, {failed} not; answers by status: {answers:?}"
+            "{name}: {share:.2} of a core; {opened} connections opened, {failed} not; answers by status: {answers:?}"
         );
-        counts.check(self.flood.repeats()).context(name)
+        counts.check(self.flood.repeats()).context(name)?;
+        Ok(*share)
     }
 }
 
@@ -98,7 +105,7 @@ fn flood_until(
     let all = requests.iter().flat_map(|address| (0..each).map(move |_| address));
     let mut members: Vec<Member<'_>> =
         all.map(|(from, request)| Member { from: *from, request, repeats, open: None }).collect();
-    let mut share = Share::new();
+    let (began, used_before, mut share) = (Instant::now(), cpu_time(), Share::new(SHARE));
     while !stop.load(Ordering::Relaxed) {
         for member in &mut members {
             member.go_on(server, &mut counts);
@@ -107,44 +114,50 @@ fn flood_until(
                 break;
             }
         }
-        thread::sleep(AHEAD);
+        thread::sleep(PAUSE);
     }
+    let used = cpu_time().saturating_sub(used_before);
+    counts.share = used.as_secs_f64() / began.elapsed().as_secs_f64();
     counts
 }
 
-/// Holds a thread to [`SHARE`] of a core.
+/// Holds a thread to a share of a core.
 struct Share {
-    began: Instant,
+    of_a_core: f64,
+    /// The start of the time of which the thread may use its share.
+    since: Instant,
     used_before: Duration,
 }
 
 impl Share {
-    fn new() -> Self {
-        Self { began: Instant::now(), used_before: cpu_time() }
+    fn new(of_a_core: f64) -> Self {
+        Self { of_a_core, since: Instant::now(), used_before: cpu_time() }
     }
 
-    /// Once it has used [`AHEAD`], sleeps until that is its share; time that it left unused does not add up.
+    /// Sleeps if this thread is ahead of its share, until it no longer is.
     fn keep(&mut self) {
         let used = cpu_time().saturating_sub(self.used_before);
-        if used >= AHEAD {
-            thread::sleep(used.div_f64(SHARE).saturating_sub(self.began.elapsed()));
-            *self = Self::new();
+        let allowed = self.since.elapsed().mul_f64(self.of_a_core);
+        let (ahead, behind) = (used.saturating_sub(allowed), allowed.saturating_sub(used));
+        if ahead > AHEAD {
+            thread::sleep(ahead.div_f64(self.of_a_core));
         }
+        self.since += behind.saturating_sub(BEHIND).div_f64(self.of_a_core);
     }
 }
 
-/// A thread that uses as much of a core as a flood, but connects to no server.
+/// A thread that uses a share of a core, but connects to no server.
 pub(super) struct BusyThread {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 impl BusyThread {
-    pub(super) fn start() -> Result<Self> {
+    pub(super) fn start(of_a_core: f64) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&stop);
         let run = move || {
-            let mut share = Share::new();
+            let mut share = Share::new(of_a_core);
             while !is_over.load(Ordering::Relaxed) {
                 std::hint::spin_loop();
                 share.keep();

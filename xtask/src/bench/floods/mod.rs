@@ -74,8 +74,7 @@ fn measure(options: &Options, flood: Flood) -> Result<()> {
         let without = clients::run(&lodge, token, options.seconds)?;
         let flooder = Flooder::start(flood, lodge.address(), tokens)?;
         let with = clients::run(&lodge, token, options.seconds)?;
-        flooder.stop()?;
-        let busy = BusyThread::start()?;
+        let busy = BusyThread::start(flooder.stop()?)?;
         let beside = clients::run(&lodge, token, options.seconds)?;
         busy.stop()?;
         let missed: usize = without.iter().map(|seen| seen.missed).sum();
