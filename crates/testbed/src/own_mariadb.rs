@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
@@ -28,13 +28,16 @@ const PASSWORD: &str = "wz9-right-password";
 /// The longest start of the server.
 const START: Duration = Duration::from_mins(1);
 
-/// Starts a server on a disk in memory that it alone sees, and that ends with it. The arguments are the size of the disk,
-/// the folder of the server, and the command.
+/// Starts a server on a tmpfs in a mount namespace of its own. The arguments are the size of the tmpfs, the folder of
+/// the server, and the command.
 const ON_SMALL_DISK: &str = "mount -t tmpfs -o size=$1 tmpfs /mnt && cp -a \"$2/.\" /mnt && \
                              mount --bind /mnt \"$2\" && shift 2 && exec \"$@\"";
 
-/// The size of the small disk: the server's own files need about a third.
-const SMALL_DISK: &str = "256m";
+/// The size of the small disk in bytes: the server's own files need about a third.
+const SMALL_DISK: usize = 256 << 20;
+
+/// The bytes of one write to the small disk.
+const PAGE: usize = 4096;
 
 /// A server on a port of 127.0.0.1, which ends when this is dropped.
 pub struct OwnMariadb {
@@ -50,15 +53,16 @@ impl OwnMariadb {
         Self::start_on(folder, cache, false)
     }
 
-    /// Starts a server on a small disk, for [`Self::fill_disk`]. Fails unless this program runs as root.
+    /// Starts a server on a small disk, for [`Self::fill_disk`]. Fails without the right to mount, which root has.
     pub fn start_on_small_disk(folder: &Path, cache: &Path) -> Result<Self> {
         Self::start_on(folder, cache, true)
     }
 
     fn start_on(folder: &Path, cache: &Path, on_small_disk: bool) -> Result<Self> {
+        let folder = folder.canonicalize()?;
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         let server = Mariadb::new(folder.join("server"), address);
-        let mut own = Self { server, process: None, folder: folder.to_owned(), on_small_disk };
+        let mut own = Self { server, process: None, folder, on_small_disk };
         own.authority().make([Ipv4Addr::LOCALHOST.into()])?;
         own.server.prepare(cache, PASSWORD, Some(&own.authority()))?;
         write_secret(&own.password_file(), PASSWORD)?;
@@ -71,14 +75,22 @@ impl OwnMariadb {
     pub fn start_again(&mut self) -> Result<()> {
         let command = self.server.command();
         let mut command = if self.on_small_disk { self.with_small_disk(&command) } else { command };
-        let log = File::create(self.folder.join("log"))?;
-        self.process = Some(command.stderr(log).spawn().context("cannot start MariaDB")?);
-        wait_until("the start of MariaDB", START, || self.server.is_ready())
+        let log = self.folder.join("log");
+        let mut process =
+            command.stderr(File::create(&log)?).spawn().context("cannot start MariaDB")?;
+        let mut has_ended = || !matches!(process.try_wait(), Ok(None));
+        let started =
+            wait_until("the start of MariaDB", START, || has_ended() || self.server.is_ready());
+        let ended = has_ended();
+        self.process = Some(process);
+        started?;
+        ensure!(!ended, "MariaDB ended: {}", fs::read_to_string(&log)?);
+        Ok(())
     }
 
     fn with_small_disk(&self, server: &Command) -> Command {
         let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", ON_SMALL_DISK, "sh", SMALL_DISK]);
+        command.args(["--mount", "sh", "-c", ON_SMALL_DISK, "sh"]).arg(SMALL_DISK.to_string());
         command.arg(self.folder.join("server")).arg(server.get_program()).args(server.get_args());
         command
     }
@@ -125,16 +137,17 @@ impl OwnMariadb {
         Ok(String::from_utf8_lossy(&output.stdout).lines().count())
     }
 
-    /// Fills the small disk.
+    /// Fills the small disk. Fails if there is none.
     pub fn fill_disk(&self) -> Result<()> {
+        ensure!(self.on_small_disk, "the server is not on a small disk");
         let mut file = File::create(self.filler()?)?;
-        loop {
-            match file.write_all(&[0; 4096]) {
-                Ok(()) => {}
+        for _ in 0..SMALL_DISK / PAGE {
+            match file.write_all(&[0; PAGE]) {
                 Err(error) if error.kind() == ErrorKind::StorageFull => return Ok(()),
-                Err(error) => return Err(error.into()),
+                written => written?,
             }
         }
+        bail!("the small disk is larger than it should be")
     }
 
     /// Ends [`Self::fill_disk`].

@@ -23,10 +23,10 @@ const TIMEOUT_S: u64 = 3;
 const ANSWERED: Duration = Duration::from_secs(TIMEOUT_S + 3);
 
 /// Concurrent requests.
-const AT_ONCE: usize = 40;
+const AT_ONCE: usize = 64;
 
 /// The most memory by which the server may grow while its database does not answer, in bytes.
-const GROWTH_MAX: u64 = 32 << 20;
+const GROWTH_MAX: u64 = 16 << 20;
 
 /// Longer than MariaDB waits for space before it tries again, which is a minute.
 const SPACE_FOUND: Duration = Duration::from_secs(90);
@@ -42,7 +42,7 @@ struct Served {
 }
 
 impl Served {
-    /// Starts both; ada has an account.
+    /// Starts a database and a server without a cache of sessions; ada has an account.
     fn start(database: fn(&Path, &Path) -> anyhow::Result<OwnMariadb>) -> Self {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
         let lodge = Lodge::new();
@@ -52,6 +52,8 @@ impl Served {
         let lodge = lodge
             .with("LODGE_APPS", "links,accounts")
             .with("LODGE_HTTP_REQUEST_TIMEOUT_S", &TIMEOUT_S.to_string())
+            .with("LODGE_PASSWORDS_QUEUE_MAX", &AT_ONCE.to_string())
+            .with("LODGE_ACCOUNTS_SESSION_CACHE_S", "0")
             .with("LODGE_ACCOUNTS_STORE", "mariadb")
             .with("LODGE_MARIADB_NODES", &database.address())
             .with("LODGE_MARIADB_PASSWORD_FILE", text(&database.password_file()));
@@ -74,6 +76,16 @@ impl Served {
         self.sign_in("ada").expect(200).json()["token"].as_str().unwrap().to_owned()
     }
 
+    /// Signs up once more for each name whose sign-up was answered 503, and may have been done: all of them can sign in.
+    fn check_accounts(&self, names: &[String], statuses: &[u16]) {
+        for (name, status) in names.iter().zip(statuses) {
+            if *status == 503 {
+                assert!(matches!(self.sign_up(name).send().status, 201 | 409), "{name}");
+            }
+            self.sign_in(name).expect(200);
+        }
+    }
+
     /// The statuses of concurrent sign-ins.
     fn sign_ins(&self) -> Vec<u16> {
         let request = || status_in_time(&self.sign_in("ada"), 200);
@@ -84,7 +96,7 @@ impl Served {
     }
 }
 
-/// Sends a request, whose answer must have this status, or be 503 with the time after which to try again.
+/// Sends a request and returns the status of the answer, which must be `done`, or 503 with a `Retry-After`.
 fn status_in_time(request: &Request, done: u16) -> u16 {
     let asked = Instant::now();
     let answer = request.send();
@@ -113,13 +125,9 @@ fn a_database_that_never_answers_is_503_in_time_and_takes_no_memory() {
 }
 
 #[test]
-fn killed_connections_are_replaced_and_none_is_kept() {
+fn killed_connections_are_replaced_and_no_connection_is_kept() {
     let served = Served::start(OwnMariadb::start);
-    for _ in 0..20 {
-        served.database.kill_connections().unwrap();
-        served.sign_in("ada").expect(200);
-    }
-    let names: Vec<String> = (0..60).map(|number| format!("skier{number}")).collect();
+    let names: Vec<String> = (0..100).map(|number| format!("skier{number}")).collect();
     let sign_ups = || names.iter().map(|name| status_in_time(&served.sign_up(name), 201)).collect();
     let statuses: Vec<u16> = thread::scope(|scope| {
         let running = scope.spawn(sign_ups);
@@ -128,13 +136,11 @@ fn killed_connections_are_replaced_and_none_is_kept() {
         }
         running.join().unwrap()
     });
-    for (name, status) in names.iter().zip(&statuses) {
-        // An attempt that was answered 503 may have created the account.
-        let asked = if *status == 201 { served.sign_in(name) } else { served.sign_up(name) };
-        assert!(matches!(asked.send().status, 200 | 201 | 409), "{name}");
-    }
+    let done = statuses.iter().filter(|status| **status == 201).count();
+    assert!(done >= names.len() / 2, "{done} of {} sign-ups", names.len());
     // A connection that was killed while it was opened is opened again after a pause.
     eventually_true("all sign-ins succeed", || served.sign_ins() == [200; AT_ONCE]);
+    served.check_accounts(&names, &statuses);
     let kept = served.database.connections().unwrap();
     assert!(kept <= CONNECTIONS_MAX, "{kept} connections");
 }
@@ -143,21 +149,15 @@ fn killed_connections_are_replaced_and_none_is_kept() {
 fn a_full_disk_of_the_database_is_503_in_time_and_loses_no_account() {
     let served = Served::start(OwnMariadb::start_on_small_disk);
     let token = served.token();
-    let me = || served.server.ask("GET", "/api/me").bearer(&token).send().status;
     served.database.fill_disk().unwrap();
     let names: Vec<String> = (0..6).map(|number| format!("skier{number}")).collect();
     let statuses: Vec<u16> =
         names.iter().map(|name| status_in_time(&served.sign_up(name), 201)).collect();
     assert!(statuses.contains(&503), "the disk is not full: {statuses:?}");
-    assert_eq!(me(), 200, "sessions are read");
+    served.server.ask("GET", "/api/me").bearer(&token).expect(200);
     served.database.free_disk().unwrap();
-    let mut late = (0..).map(|number| format!("late{number}"));
-    eventually_within(SPACE_FOUND, "sign-ups succeed", || {
-        let name = late.next()?;
-        (status_in_time(&served.sign_up(&name), 201) == 201).then_some(())
+    eventually_within(SPACE_FOUND, "all sign-ins succeed", || {
+        (served.sign_ins() == [200; AT_ONCE]).then_some(())
     });
-    for (name, status) in names.iter().zip(&statuses) {
-        let asked = if *status == 201 { served.sign_in(name) } else { served.sign_up(name) };
-        assert!(matches!(asked.send().status, 200 | 201 | 409), "{name}");
-    }
+    served.check_accounts(&names, &statuses);
 }
