@@ -249,6 +249,8 @@ fn subject(path: &str, navigation: &Navigation) -> Subject {
         Subject::Board
     } else if navigation.has("links") && links::owns(path) {
         Subject::Links
+    } else if navigation.has("rides") && rides::owns_page(path) {
+        Subject::Rides
     } else {
         Subject::Other
     }
@@ -319,8 +321,8 @@ mod tests {
             ("/board/boarding", Subject::Board),
             ("/boarding", Subject::Links),
             ("/", Subject::Links),
-            ("/rides", Subject::Other),
-            ("/rides/nothing", Subject::Other),
+            ("/rides", Subject::Rides),
+            ("/rides/nothing", Subject::Rides),
             ("/admin", Subject::Other),
         ] {
             assert_eq!(subject(path, &check::EVERYTHING), expected, "{path}");

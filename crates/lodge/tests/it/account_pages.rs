@@ -103,7 +103,8 @@ fn a_page_that_asks_for_the_password_gives_a_new_token() {
 #[test]
 fn a_form_that_is_loaded_again_without_its_values_leads_to_the_account_page() {
     let server = Lodge::new().start();
-    for form in ["password", "picture", "providers/x", "unlink", "delete"] {
+    for form in ["password", "picture", "providers/x", "unlink", "sessions", "sessions/1", "delete"]
+    {
         server.get(&format!("/account/{form}")).leads_to(303, "/account");
     }
 }

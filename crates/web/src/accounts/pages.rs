@@ -54,11 +54,13 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 
 /// The forms of the account page that show it again with an error, at their own address: a browser that loads it once
 /// more gets the page.
-const FORMS_OF_THE_ACCOUNT_PAGE: [&str; 5] = [
+const FORMS_OF_THE_ACCOUNT_PAGE: [&str; 7] = [
     "/account/password",
     "/account/picture",
     "/account/providers/{provider}",
     "/account/unlink",
+    "/account/sessions",
+    "/account/sessions/{id}",
     "/account/delete",
 ];
 

@@ -25,6 +25,7 @@ struct ErrorPage<'a> {
 pub(crate) enum Subject {
     Links,
     Board,
+    Rides,
     Other,
 }
 
@@ -47,6 +48,7 @@ pub(crate) fn problem(
         // A banned account would be refused on the board again.
         (StatusCode::FORBIDDEN, Subject::Board) => ("/account", "Go to your account"),
         (_, Subject::Board) => ("/board", "Go to the board"),
+        (StatusCode::NOT_FOUND, Subject::Rides) => ("/rides", "Go to the lift rides"),
         _ => ("/", "Go to the start page"),
     };
     let page = ErrorPage {
@@ -119,7 +121,7 @@ mod tests {
         let id = RequestId::random();
         for status in (400..=599).filter_map(|code| StatusCode::from_u16(code).ok()) {
             let wrong = Problem::new(status, "<b>there</b> is no such link");
-            for subject in [Subject::Links, Subject::Board, Subject::Other] {
+            for subject in [Subject::Links, Subject::Board, Subject::Rides, Subject::Other] {
                 let html = problem(&wrong, &check::EVERYTHING, subject, &id);
                 check::sound(&html);
                 assert!(html.contains(id.as_str()) && html.contains("&#60;b&#62;"), "{html}");

@@ -90,6 +90,11 @@ pub(crate) fn owns(path: &str) -> bool {
     })
 }
 
+/// Whether a path belongs to the pages of rides, also if there is no page at it.
+pub(crate) fn owns_page(path: &str) -> bool {
+    path.strip_prefix("/rides").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

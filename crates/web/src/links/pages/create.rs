@@ -42,7 +42,7 @@ pub(super) struct CreatePage<'a> {
 pub(super) enum Visitor {
     /// Becomes the owner of the link.
     HasSession,
-    /// Gets a key of the link.
+    /// Gets the manage key of the link.
     Anonymous,
     /// Cannot create links without a session.
     MustSignIn,
@@ -63,7 +63,8 @@ pub(super) async fn form(
 ) -> HttpResult {
     let target = prefilled.map_or_else(|_| String::new(), |Query(prefilled)| prefilled.target);
     let form = LinkForm::empty(&*app.site.random, target);
-    page(&app, &asked, &form, &FormErrors::default()).await
+    let visitor = visitor(&app, &asked).await?;
+    page(&app, &asked, visitor, &form, &FormErrors::default()).await
 }
 
 /// `POST /links`.
@@ -99,7 +100,7 @@ async fn signed_out(app: &LinksApp, asked: &RequestContext, form: LinkForm) -> H
     let whole = "You are signed out. Sign in to create a link that you own, or submit again to create one \
                  without an account.";
     let errors = FormErrors::refusal(StatusCode::UNAUTHORIZED, whole);
-    let mut response = form_again(app, asked, form, &errors).await?;
+    let mut response = page(app, asked, Visitor::Anonymous, &repeated(app, form), &errors).await?;
     response.headers_mut().append(SET_COOKIE, session::end(asked)?);
     Ok(response)
 }
@@ -124,18 +125,22 @@ async fn form_again(
     form: LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let form = LinkForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
-    page(app, asked, &form, errors).await
+    page(app, asked, visitor(app, asked).await?, &repeated(app, form), errors).await
+}
+
+/// Returns the submitted values for another attempt: with a new id of the form, and without the password.
+fn repeated(app: &LinksApp, form: LinkForm) -> LinkForm {
+    LinkForm { form: forms::id(&*app.site.random), password: String::new(), ..form }
 }
 
 async fn page(
     app: &LinksApp,
     asked: &RequestContext,
+    visitor: Visitor,
     form: &LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
     let prefix = format!("{}/", words::bare_url(&asked.base_url));
-    let visitor = visitor(app, asked).await?;
     let is_owned = app.links.settings().mode == Mode::Claim;
     let offers_setup = app.site.offers_setup(asked).await;
     let prefix = &prefix;
@@ -147,7 +152,7 @@ async fn page(
 async fn visitor(app: &LinksApp, asked: &RequestContext) -> Result<Visitor, Error> {
     let may_be_anonymous = app.links.settings().anonymous_creation;
     let has_session = if may_be_anonymous {
-        session::account_session(asked).is_some()
+        session::cookie(&asked.headers, asked.over_tls()).is_some()
     } else {
         session::page_caller(&app.site, asked).await?.is_some()
     };
