@@ -297,7 +297,7 @@ fn report(sum: &mut Imported) {
         errln!("… and {} more", sum.problems.len() - PROBLEMS_SHOWN);
     }
     outln!(
-        "{} links imported, {} already present, {} rejected",
+        "links imported: {}, already present: {}, rejected: {}",
         sum.created,
         sum.already,
         sum.problems.len()

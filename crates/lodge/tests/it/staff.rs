@@ -152,7 +152,10 @@ fn imported_accounts_sign_in_with_their_old_passwords() {
     ];
     let file = lodge.write("people.csv", lines.join("\n"));
     let ran = lodge.run(&["admin", "user", "import", text(&file)]);
-    assert_eq!(ran.out.trim(), "2 accounts created, 1 usernames already taken, 2 lines rejected");
+    assert_eq!(
+        ran.out.trim(),
+        "accounts created: 2, usernames already taken: 1, lines rejected: 2"
+    );
     ran.fails("line 5: username:");
     ran.fails("line 6: password_hash:");
 

@@ -32,9 +32,9 @@ fn an_export_imported_into_a_new_folder_gives_the_same_links() {
     other.key("me");
     let import = ["import", "--from", "lodge", "--key", "me", text(&file)];
     let said = other.admin(&import);
-    assert!(said.contains("4 links imported, 0 already present, 0 rejected"), "{said}");
+    assert!(said.contains("links imported: 4, already present: 0, rejected: 0"), "{said}");
     let said = other.admin(&import);
-    assert!(said.contains("0 links imported, 4 already present, 0 rejected"), "{said}");
+    assert!(said.contains("links imported: 0, already present: 4, rejected: 0"), "{said}");
     let again = other.file("again.csv");
     other.admin(&["export", text(&again)]);
     assert_eq!(exported, std::fs::read_to_string(&again).unwrap());
@@ -67,7 +67,7 @@ fn a_large_folder_is_exported_completely() {
     let (lodge, server) = Lodge::new().started();
     let rows = (0..2300).map(|row| format!("l{row},example.org/{row}\n"));
     let file = lodge.write("in.csv", format!("short,target\n{}", rows.collect::<String>()));
-    lodge.run(&["admin", "import", "--from", "lodge", text(&file)]).prints("2300 links imported");
+    lodge.run(&["admin", "import", "--from", "lodge", text(&file)]).prints("links imported: 2300");
     let out = lodge.file("out.csv");
     lodge.run(&["admin", "export", text(&out)]).prints("exported 2300 links");
     assert_eq!(std::fs::read_to_string(&out).unwrap().lines().count(), 2301);
@@ -106,7 +106,7 @@ fn exports_of_other_shorteners_are_imported() {
     ] {
         let file = lodge.write("theirs.csv", csv);
         let said = lodge.admin(&["import", "--from", source, "--key", "me", text(&file)]);
-        assert!(said.contains("1 links imported"), "{source}: {said}");
+        assert!(said.contains("links imported: 1,"), "{source}: {said}");
         let target = format!("http://example.org/{source}");
         server.get(&format!("/{short}")).leads_to(307, &target);
         let link = server.ask("GET", &format!("/api/links/{short}")).bearer(&key).send().json();
@@ -127,7 +127,7 @@ fn invalid_rows_are_reported_and_the_others_imported() {
     );
     let ran = lodge.run(&["admin", "import", "--from", "yourls", text(&file)]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("2 links imported, 0 already present, 4 rejected"), "{ran:?}");
+    assert!(ran.out.contains("links imported: 2, already present: 0, rejected: 4"), "{ran:?}");
     for line in ["line 3: short", "line 4: target", "line 5: this short is taken", "line 6: short"]
     {
         assert!(ran.err.contains(line), "{line} in {}", ran.err);

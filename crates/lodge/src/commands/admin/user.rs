@@ -119,7 +119,7 @@ pub(super) fn carry_out(
         UserOptions::Role { username, role } => {
             let username = Username::parse(&username)?;
             let account = change_account(administrator, UserCommand::SetRole { username, role })?;
-            outln!("{} is now {}", account.username, account.role.name());
+            outln!("{} now has the role {}", account.username, account.role.name());
         }
         UserOptions::Ban(who) => {
             let account =
@@ -254,7 +254,7 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
     }
     progress.finish_and_clear();
     outln!(
-        "{} accounts created, {} usernames already taken, {} lines rejected",
+        "accounts created: {}, usernames already taken: {}, lines rejected: {}",
         sum.made,
         sum.already,
         sum.refused

@@ -51,6 +51,12 @@ fn every_key_is_an_environment_variable() {
 }
 
 #[test]
+fn a_process_that_would_serve_nothing_is_refused() {
+    let error = refused(&[("LODGE_APPS", "links"), ("LODGE_ROLES", "accounts")]);
+    assert!(error.contains("this process would serve nothing"), "{error}");
+}
+
+#[test]
 fn a_worker_needs_no_accounts_server() {
     assert!(with(&[("LODGE_ROLES", "worker")]).is_ok());
     let error = refused(&[("LODGE_ROLES", "web,worker")]);
