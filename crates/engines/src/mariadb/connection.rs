@@ -18,10 +18,11 @@ use super::{
 /// The most runs of a transaction that the server rolls back for a deadlock or a lock timeout.
 const TRIES: u32 = 8;
 
-/// The most runs of a transaction whose connection breaks: a statement that makes the server fail is sent to few nodes.
-const TRIES_IF_BROKEN: u32 = 3;
+/// The most broken connections after which a transaction runs again: a statement that makes the server fail is sent to
+/// few nodes.
+const BREAKS_MAX: u32 = 2;
 
-/// Time after which no run of a transaction begins.
+/// Time after which a transaction does not run again.
 const AGAIN_FOR: Duration = Duration::from_secs(4);
 
 /// The longest pause before the second run, which doubles for each further one: at two nodes of a cluster the loser does
@@ -98,7 +99,7 @@ impl Connection {
     /// Runs `work` in a transaction, again if the server rolls it back for a deadlock, or because the connection breaks
     /// before the COMMIT or with it.
     pub(super) fn write(&mut self, work: &Work) -> Result<()> {
-        let began = Instant::now();
+        let (began, mut breaks) = (Instant::now(), 0);
         for run in 1..TRIES {
             let outcome = self.write_once(work);
             if began.elapsed() >= AGAIN_FOR {
@@ -109,7 +110,8 @@ impl Connection {
                     tracing::debug!(%cause, "a transaction is retried");
                     thread::sleep(pause(AGAIN_AFTER * 2_u32.pow(run - 1)));
                 }
-                Err(RunError::Broken(error)) if run < TRIES_IF_BROKEN => {
+                Err(RunError::Broken(error)) if breaks < BREAKS_MAX => {
+                    breaks += 1;
                     tracing::info!(%error, "MariaDB: a transaction whose connection broke is retried");
                 }
                 outcome => return Ok(outcome?),
@@ -122,7 +124,8 @@ impl Connection {
         let mut link = self.begin(BEGIN)?;
         let numbered = work(&mut link).and_then(|()| self.commits.number(&mut link));
         if let Err(failure) = numbered {
-            let is_broken = self.roll_back(link);
+            let is_broken = link.is_broken();
+            self.roll_back(link);
             return Err(match failure {
                 Failure::Error(error) if is_broken => RunError::Broken(error),
                 failure => failure.into(),
@@ -199,12 +202,11 @@ impl Connection {
         Ok(outcome?)
     }
 
-    /// Ends the transaction, and keeps the connection if it can still be used. Returns whether it broke.
-    fn roll_back(&mut self, mut link: MysqlTx) -> bool {
-        let is_rolled_back = !link.is_lost() && link.run("ROLLBACK").is_ok();
-        let is_broken = link.is_broken();
-        self.current = Some(link).filter(|_| is_rolled_back);
-        is_broken
+    /// Ends the transaction, and keeps the connection if it can still be used.
+    fn roll_back(&mut self, mut link: MysqlTx) {
+        if !link.is_lost() && link.run("ROLLBACK").is_ok() {
+            self.current = Some(link);
+        }
     }
 
     fn begin(&mut self, begin: &str) -> Result<MysqlTx, RunError> {
