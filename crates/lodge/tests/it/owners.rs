@@ -176,6 +176,9 @@ fn a_revoked_key_and_its_session_are_refused_within_a_second() {
     eventually_true("the key is refused", || api() == 401 && page() == 303);
     assert!(began.elapsed().as_secs_f64() < 1.0, "{:?}", began.elapsed());
     server.delete("/api/links/mine").bearer(&key).expect(401);
+    let form = "form=0123456789abcdef&target=example.org";
+    let asked = server.post("/links").browser().header("Cookie", &cookie).form(form);
+    asked.expect(401).says("You are signed out. Sign in to create");
     assert_eq!(server.get("/mine").status, 307, "its links stay");
     let server = server.restart_after_kill();
     server.ask("GET", "/api/links").bearer(&key).expect(401);

@@ -79,7 +79,7 @@ pub(super) async fn create(
         Err(errors) => return form_again(&app, &asked, form, &errors).await,
     };
     let caller = creator(&app, &asked).await?;
-    if caller == Caller::Anonymous && session::account_session(&asked).is_some() {
+    if caller == Caller::Anonymous && has_cookie(&asked) {
         return signed_out(&app, &asked, form).await;
     }
     let idempotency = asked.form_key(&caller, &form.form, "/links", &body)?;
@@ -148,11 +148,16 @@ async fn page(
     pages::form_page(&app.site, errors, &page)
 }
 
+/// Whether the browser has a session, which may have ended.
+fn has_cookie(asked: &RequestContext) -> bool {
+    session::cookie(&asked.headers, asked.over_tls()).is_some()
+}
+
 /// Looks the session up only if it is needed: anonymous creation also works while accounts are unavailable.
 async fn visitor(app: &LinksApp, asked: &RequestContext) -> Result<Visitor, Error> {
     let may_be_anonymous = app.links.settings().anonymous_creation;
     let has_session = if may_be_anonymous {
-        session::cookie(&asked.headers, asked.over_tls()).is_some()
+        has_cookie(asked)
     } else {
         session::page_caller(&app.site, asked).await?.is_some()
     };
