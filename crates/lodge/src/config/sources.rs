@@ -287,7 +287,8 @@ fn check(config: &Config) -> Result<()> {
         .with_context(|| format!("log.filter cannot be parsed: {:?}", config.log.filter))?;
     ensure!(!config.apps.is_empty(), "apps must name at least one app");
     ensure!(!config.roles.is_empty(), "roles must name at least one role");
-    let is_idle = config.roles == [Role::Accounts] && !config.stores_accounts();
+    let is_idle =
+        config.roles.iter().all(|role| *role == Role::Accounts) && !config.stores_accounts();
     ensure!(
         !is_idle,
         "the role \"accounts\" requires the app \"accounts\": this process would serve nothing"
