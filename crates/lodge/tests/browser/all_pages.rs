@@ -24,7 +24,8 @@ const DOCS_BYTES_MAX: u64 = 190_000;
 /// Starts of the GET routes that are no pages.
 const NO_PAGES: [&str; 15] = [
     "/-/pictures/",
-    "/account/export",
+    // The export, and redirects to the account page.
+    "/account/",
     "/api/",
     "/assets/",
     "/board/-/names",
