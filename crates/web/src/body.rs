@@ -12,7 +12,7 @@ use http::StatusCode;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Frame;
 use lodge_domain::links::Caller;
-use tokio::{task::yield_now, time::timeout};
+use tokio::time::timeout;
 
 use crate::{
     body_budget::{BodyBudget, BodyMemory, BodySender},
@@ -27,10 +27,6 @@ pub(crate) const LONGEST_BODY_BYTES: usize = 2 << 20;
 
 /// A body that is announced to be longer gets the share of a verified caller, if it has one: bulk requests.
 const VERIFIED_FROM_BYTES: u64 = 128 * 1024;
-
-/// The bytes of a body that are read at a stretch. Of several bodies that arrive at once, each then delays the other
-/// connections of its thread by the time to copy so many bytes, not by what the kernel has buffered.
-const TURN_BYTES: usize = 32 * 1024;
 
 /// How long a body may stall while memory is scarce.
 const STALL: Duration = Duration::from_secs(1);
@@ -111,16 +107,11 @@ async fn read_within(
     mut body: Body,
     mut memory: BodyMemory<'_>,
 ) -> Result<BufferedBody<'_>, Problem> {
-    let (mut whole, mut of_turn) = (BytesMut::new(), 0);
+    let mut whole = BytesMut::new();
     while let Some(frame) = next_frame(&mut body, memory.budget()).await? {
         let Ok(data) = frame.into_data() else { continue };
         whole.extend_from_slice(&data);
         memory.grow_to(whole.len())?;
-        of_turn += data.len();
-        if of_turn >= TURN_BYTES {
-            of_turn = 0;
-            yield_now().await;
-        }
     }
     Ok(BufferedBody { bytes: whole.freeze(), _memory: memory, _place: None })
 }
