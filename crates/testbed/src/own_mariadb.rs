@@ -137,7 +137,7 @@ impl OwnMariadb {
         Ok(String::from_utf8_lossy(&output.stdout).lines().count())
     }
 
-    /// Fills the small disk. Fails if there is none.
+    /// Fills the small disk. Fails if the server is on the disk of the machine.
     pub fn fill_disk(&self) -> Result<()> {
         ensure!(self.on_small_disk, "the server is not on a small disk");
         let mut file = File::create(self.filler()?)?;

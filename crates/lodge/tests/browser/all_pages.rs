@@ -22,10 +22,15 @@ const BYTES_MAX: u64 = 50_000;
 const DOCS_BYTES_MAX: u64 = 190_000;
 
 /// Starts of the GET routes that are no pages.
-const NO_PAGES: [&str; 15] = [
+const NO_PAGES: [&str; 20] = [
     "/-/pictures/",
-    // The export, and redirects to the account page.
-    "/account/",
+    "/account/export",
+    // Redirects to the account page.
+    "/account/password",
+    "/account/picture",
+    "/account/providers/",
+    "/account/sessions",
+    "/account/unlink",
     "/api/",
     "/assets/",
     "/board/-/names",

@@ -28,7 +28,7 @@ const AT_ONCE: usize = 24;
 /// The most memory by which the server may grow while its database does not answer, in bytes.
 const GROWTH_MAX: u64 = 16 << 20;
 
-/// Longer than MariaDB waits for space before it tries again, which is a minute.
+/// The longest time until sign-ins succeed again after space is free.
 const SPACE_FOUND: Duration = Duration::from_secs(90);
 
 /// The connections of all pools, by the default settings, and one that reads the feed.
