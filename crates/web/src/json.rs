@@ -31,7 +31,7 @@ pub(crate) fn body_of<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> 
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         return Err(Problem::new(status, "the Content-Type must be application/json"));
     }
-    check_object(body).and_then(|()| read(body, |error| error.to_string())).map_err(unquoted)
+    object(body).map_err(unquoted)
 }
 
 /// Checks that `Content-Type` is absent or one of `kinds`.
@@ -47,13 +47,7 @@ pub(crate) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<
 /// Parses a JSON object that may borrow from the input. Errors quote only the beginning of the input.
 pub(crate) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
     check_object(json)?;
-    read(json, |error| {
-        let path = error.path().to_string();
-        let said = short(&error.into_inner().to_string());
-        // The message itself names an unknown field; a path with `?` is a field that was not read to its end.
-        let is_known = path != "." && !path.contains('?') && path.len() <= FIELD_BYTES_MAX;
-        if is_known { format!("{path}: {said}") } else { said }
-    })
+    read(json)
 }
 
 /// Refuses JSON that is no object: of a struct, Serde would also accept an array of the field values.
@@ -66,31 +60,49 @@ fn check_object(json: &[u8]) -> Result<()> {
 
 /// Parses JSON to its end. The path of a wrong field is looked up only after a failure, with a second pass that costs
 /// as much as the first.
-fn read<'a, T: Deserialize<'a>>(
-    json: &'a [u8],
-    told: impl FnOnce(serde_path_to_error::Error<serde_json::Error>) -> String,
-) -> Result<T> {
+fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
     serde_json::from_slice(json).or_else(|_| {
         let mut json = serde_json::Deserializer::from_slice(json);
-        let read = serde_path_to_error::deserialize(&mut json).map_err(told);
-        let read =
-            read.and_then(|read| json.end().map(|()| read).map_err(|error| error.to_string()));
-        read.map_err(|error| {
-            Error::invalid("body", format!("is not the expected JSON: {}", plain(&error)))
-        })
+        let read = serde_path_to_error::deserialize(&mut json).map_err(wrong_field)?;
+        json.end().map(|()| read).map_err(|error| wrong_body(&error))
     })
 }
 
-/// Replaces the Rust type that a parser message expected.
-fn plain(said: &str) -> String {
-    let Some((repeated, expected)) = said.rsplit_once(", expected ") else {
-        return said.to_owned();
-    };
+/// Converts a part of a body, with the same errors as for a whole one.
+pub(crate) fn value<T: DeserializeOwned>(json: serde_json::Value) -> Result<T> {
+    serde_path_to_error::deserialize(json).map_err(wrong_field)
+}
+
+/// The error of the field that the parser could not accept, or of the whole body.
+fn wrong_field(error: serde_path_to_error::Error<serde_json::Error>) -> Error {
+    let path = error.path().to_string();
+    let error = error.into_inner();
+    let said = error.to_string();
+    // The path does not lead to a field that is missing or repeated.
+    let named = said.strip_prefix("missing field `").or(said.strip_prefix("duplicate field `"));
+    let field = named.unwrap_or(&path).split(['`', '.', '[']).next().unwrap_or_default();
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_field = (1..=FIELD_BYTES_MAX).contains(&field.len()) && field.bytes().all(is_name);
+    if is_field && error.is_data() {
+        Error::Invalid { field: field.to_owned().into(), reason: plain(&error).into() }
+    } else {
+        wrong_body(&error)
+    }
+}
+
+fn wrong_body(error: &serde_json::Error) -> Error {
+    Error::invalid("body", format!("is not the expected JSON: {}", plain(error)))
+}
+
+/// Shortens a parser message, and replaces the Rust type that it expected.
+fn plain(error: &serde_json::Error) -> String {
+    let said = short(&error.to_string());
+    let Some((repeated, expected)) = said.rsplit_once(", expected ") else { return said };
     let (kind, place) = expected.split_once(' ').unwrap_or((expected, ""));
     let kind = match kind {
         "u8" | "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number",
         "f64" => "a number",
-        _ => return said.to_owned(),
+        _ => return said,
     };
     format!("{repeated}, expected {kind} {place}")
 }
@@ -146,10 +158,11 @@ mod tests {
             ("[\"x\"]", "object"),
             ("\"x\"", "object"),
             ("{\"name\":1}", "name: invalid type"),
-            ("{\"nam\":\"x\"}", "unknown field `nam`"),
-            ("{}", "missing field `name`"),
-            ("{\"name\":\"x\",\"name\":\"x\"}", "duplicate field `name`"),
-            ("{\"name\":\"x\"}{}", "trailing characters"),
+            ("{\"nam\":\"x\"}", "nam: unknown field `nam`"),
+            ("{\"\":\"x\"}", "body: is not the expected JSON: unknown field ``"),
+            ("{}", "name: missing field `name`"),
+            ("{\"name\":\"x\",\"name\":\"x\"}", "name: duplicate field `name`"),
+            ("{\"name\":\"x\"}{}", "body: is not the expected JSON: trailing characters"),
             ("{\"name\":", "EOF"),
             ("{\"name\"", "JSON: EOF"),
             ("{\"na", "JSON: EOF"),
@@ -162,9 +175,7 @@ mod tests {
 
     #[test]
     fn json_errors_name_no_type_of_rust() {
-        let said = |json: &[u8]| {
-            read::<Vec<u64>>(json, |error| error.to_string()).unwrap_err().to_string()
-        };
+        let said = |json: &[u8]| read::<Vec<u64>>(json).unwrap_err().to_string();
         let array = body_of::<HashMap<String, u8>>(&HeaderMap::new(), b"[\"x\"]").unwrap_err();
         assert_eq!(array.detail, "body: must be a JSON object");
         let expected = "invalid value: integer `-1`, expected a whole number at line 1 column 3";

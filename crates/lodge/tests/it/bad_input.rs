@@ -210,28 +210,29 @@ fn malformed_or_unexpected_json_is_refused() {
         server.post(path).header("Content-Type", kind).body(body).send()
     };
     let deep = "[".repeat(100_000);
-    for body in [
-        &b"{"[..],
-        b"",
-        b"null",
-        b"[]",
-        b"5",
-        b"\"target\"",
-        b"{\"target\": 1}",
-        b"{\"target\": null}",
-        b"{\"target\": [\"example.org\"]}",
-        b"{\"target\": \"example.org\", \"max_clicks\": \"5\"}",
-        b"{\"target\": \"example.org\", \"max_clicks\": -1}",
-        b"{\"target\": \"example.org\", \"tags\": \"a\"}",
-        b"{\"target\": \"example.org\", \"colour\": \"red\"}",
-        b"{\"target\": \"example.org\", \"target\": \"example.com\"}",
-        b"{\"target\": \"example.org\"} trailing",
-        b"{\"target\": \"\xff\xfe\"}",
-        b"{\"target\": \"\\ud800\"}",
-        deep.as_bytes(),
+    for (field, body) in [
+        ("body", &b"{"[..]),
+        ("body", b""),
+        ("body", b"null"),
+        ("body", b"[]"),
+        ("body", b"5"),
+        ("body", b"\"target\""),
+        ("target", b"{\"target\": 1}"),
+        ("target", b"{\"target\": null}"),
+        ("target", b"{\"target\": [\"example.org\"]}"),
+        ("max_clicks", b"{\"target\": \"example.org\", \"max_clicks\": \"5\"}"),
+        ("max_clicks", b"{\"target\": \"example.org\", \"max_clicks\": -1}"),
+        ("tags", b"{\"target\": \"example.org\", \"tags\": \"a\"}"),
+        ("colour", b"{\"target\": \"example.org\", \"colour\": \"red\"}"),
+        ("target", b"{\"target\": \"example.org\", \"target\": \"example.com\"}"),
+        ("target", b"{}"),
+        ("body", b"{\"target\": \"example.org\"} trailing"),
+        ("body", b"{\"target\": \"\xff\xfe\"}"),
+        ("body", b"{\"target\": \"\\ud800\"}"),
+        ("body", deep.as_bytes()),
     ] {
         let what = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-        is_problem(&post("/api/links", "application/json", body), 400, "body", &what);
+        is_problem(&post("/api/links", "application/json", body), 400, field, &what);
     }
     let link = b"{\"target\": \"example.org\"}";
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"] {

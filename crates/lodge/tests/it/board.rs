@@ -85,7 +85,7 @@ fn an_invalid_message_is_refused_with_the_field() {
         (json!({ "client_id": "a b", "body": "a" }), "client_id"),
         (json!({ "client_id": "a", "body": "a", "reply_to": "x" }), "reply_to"),
         (json!({ "client_id": "a" }), "body"),
-        (json!({ "client_id": "a", "body": "a", "boddy": "b" }), "body"),
+        (json!({ "client_id": "a", "body": "a", "boddy": "b" }), "boddy"),
     ] {
         send(&message).expect_field_error(400, field);
     }

@@ -102,10 +102,10 @@ pub(crate) async fn create_many(
     let caller = asked.caller(&app.site).await?;
     let idempotency = asked.idempotency_key(&caller, "/api/bulk/links", &[&body])?;
     app.admit_creations(asked.client, &caller, count, idempotency.as_ref()).await?;
-    let requests = request.links.into_iter().map(|link| {
-        let link = serde_json::from_value::<CreateLink>(link);
-        link.map_err(|error| Error::invalid("body", error.to_string())).and_then(CreateLink::parse)
-    });
+    let requests = request
+        .links
+        .into_iter()
+        .map(|link| json::value::<CreateLink>(link).and_then(CreateLink::parse));
     let done =
         app.links.create_many(requests.collect(), &caller, &asked.here(), idempotency).await?;
     let results: Vec<BulkLine> =
