@@ -12,7 +12,7 @@ use http::StatusCode;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Frame;
 use lodge_domain::links::Caller;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::{
     body_budget::{BodyBudget, BodyMemory, BodySender},
@@ -30,6 +30,19 @@ const VERIFIED_FROM_BYTES: u64 = 128 * 1024;
 
 /// How long a body may stall while memory is scarce.
 const STALL: Duration = Duration::from_secs(1);
+
+/// A longer body is read with pauses while several others are.
+const LONG_BYTES: usize = 64 * 1024;
+
+/// The growth of a buffer, up to the announced length. Twice would copy each byte once more, and touch twice as much
+/// memory as the body has; the announced length at once would let a stalled body occupy it.
+const GROWTH: usize = 4;
+
+/// What is read of a long body between two pauses, in bytes.
+const PIECE_BYTES: usize = 32 * 1024;
+
+/// Other connections of the thread have their turn in a pause.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// An extractor that buffers the body: within the limit of the route, half of the request timeout, and the memory for
 /// bodies in transfer.
@@ -98,20 +111,38 @@ impl FullBody {
         if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
             return Err(too_large());
         }
-        timeout(time, read_within(limited, memory)).await.unwrap_or_else(|_| Err(late()))
+        let read = read_within(announced, limited, memory);
+        timeout(time, read).await.unwrap_or_else(|_| Err(late()))
     }
 }
 
-/// Buffers a body and takes memory only for the bytes received, so that a stalled body occupies little.
+/// Buffers a body and takes memory only for the bytes received, so that a stalled body occupies little: its buffer has
+/// room for [`GROWTH`] times as many at most.
 async fn read_within(
+    announced: u64,
     mut body: Body,
     mut memory: BodyMemory<'_>,
 ) -> Result<BufferedBody<'_>, Problem> {
-    let mut whole = BytesMut::new();
+    let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+    let (mut whole, mut since_pause) = (BytesMut::new(), 0);
+    let mut long = None;
     while let Some(frame) = next_frame(&mut body, memory.budget()).await? {
         let Ok(data) = frame.into_data() else { continue };
+        let length = whole.len() + data.len();
+        memory.grow_to(length)?;
+        if length > whole.capacity() {
+            whole.reserve(announced.min(length * GROWTH).max(length) - whole.len());
+        }
         whole.extend_from_slice(&data);
-        memory.grow_to(whole.len())?;
+        if length <= LONG_BYTES {
+            continue;
+        }
+        long.get_or_insert_with(|| memory.budget().begin_long());
+        since_pause += data.len();
+        if since_pause >= PIECE_BYTES && memory.budget().has_many_long() {
+            sleep(PAUSE).await;
+            since_pause = 0;
+        }
     }
     Ok(BufferedBody { bytes: whole.freeze(), _memory: memory, _place: None })
 }
@@ -140,4 +171,59 @@ fn unreadable(error: axum::Error) -> Problem {
 
 fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route accepts")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const KIB: usize = 1024;
+
+    /// A body of `bytes` in frames.
+    fn body(bytes: usize, frame_bytes: usize) -> Body {
+        let all = vec![1; bytes];
+        let frames: Vec<_> = all.chunks(frame_bytes).map(Bytes::copy_from_slice).collect();
+        Body::from_stream(stream::iter(frames.into_iter().map(Ok::<_, Infallible>)))
+    }
+
+    /// The time that reading a body takes beside `others` long ones.
+    async fn time_for(bytes: usize, frame_bytes: usize, others: usize) -> Duration {
+        let budget = BodyBudget::new(8 * KIB);
+        let _others: Vec<_> = (0..others).map(|_| budget.begin_long()).collect();
+        let memory = budget.begin(BodySender::limited_elsewhere()).unwrap();
+        let began = Instant::now();
+        let body = body(bytes, frame_bytes);
+        let read = read_within(bytes as u64, body, memory).await.ok().unwrap();
+        assert!(read.bytes.len() == bytes && read.bytes.iter().all(|byte| *byte == 1));
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_long_bodies_leave_time_to_other_requests() {
+        for frame_bytes in [KIB, PIECE_BYTES] {
+            assert_eq!(time_for(LONG_BYTES, frame_bytes, 40).await, Duration::ZERO);
+            assert_eq!(time_for(KIB * KIB, frame_bytes, 4).await, Duration::ZERO);
+            let pauses = (KIB * KIB - LONG_BYTES) / PIECE_BYTES;
+            let slow = time_for(KIB * KIB, frame_bytes, 40).await;
+            let expected = PAUSE * u32::try_from(pauses).unwrap();
+            assert!((expected..expected * 3).contains(&slow), "{frame_bytes}: {slow:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_stalls_has_no_room_for_what_it_announced() {
+        for received in [KIB, 4 * KIB, 66 * KIB, 200 * KIB] {
+            let budget = BodyBudget::new(8 * KIB);
+            let memory = budget.begin(BodySender::limited_elsewhere()).unwrap();
+            let body = body(received, 16 * KIB);
+            let read = read_within(LONGEST_BODY_BYTES as u64, body, memory).await.ok().unwrap();
+            let room = read.bytes.try_into_mut().unwrap().capacity();
+            assert!(room <= received * GROWTH, "{received}: {room}");
+        }
+    }
 }

@@ -1,6 +1,14 @@
 //! The memory for request bodies in transfer: a bound for all clients together, and a share of it for each address.
 
-use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use lodge_domain::{Error, Result, network::site_of};
 use parking_lot::Mutex;
@@ -14,6 +22,9 @@ const UNKNOWN: usize = 8;
 /// The share of an address with one: a quarter.
 const KNOWN: usize = 4;
 
+/// Long bodies that are read without pauses.
+const LONG_AT_FULL_SPEED: usize = 8;
+
 /// `Retry-After` of an address that uses its whole share.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -21,6 +32,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) struct BodyBudget {
     kib: usize,
     room: Arc<Semaphore>,
+    /// The number of long bodies in transfer.
+    long: AtomicUsize,
     /// What each address, or site of IPv6, uses; those that use none have no entry.
     used: Mutex<HashMap<IpAddr, usize>>,
 }
@@ -53,7 +66,12 @@ impl BodySender {
 impl BodyBudget {
     /// Creates a budget of `kib`.
     pub(crate) fn new(kib: usize) -> Self {
-        Self { kib, room: Arc::new(Semaphore::new(kib)), used: Mutex::default() }
+        Self {
+            kib,
+            room: Arc::new(Semaphore::new(kib)),
+            long: AtomicUsize::new(0),
+            used: Mutex::default(),
+        }
     }
 
     /// The whole, for memory that is not that of one body.
@@ -64,6 +82,17 @@ impl BodyBudget {
     /// Whether more than half is used.
     pub(crate) fn is_scarce(&self) -> bool {
         self.room.available_permits() < self.kib / 2
+    }
+
+    /// Counts a long body, until the result is dropped.
+    pub(crate) fn begin_long(&self) -> LongBody<'_> {
+        self.long.fetch_add(1, Ordering::Relaxed);
+        LongBody(&self.long)
+    }
+
+    /// Whether so many long bodies are in transfer that they should leave time to other requests.
+    pub(crate) fn has_many_long(&self) -> bool {
+        self.long.load(Ordering::Relaxed) > LONG_AT_FULL_SPEED
     }
 
     /// Begins a body, which uses nothing yet.
@@ -97,6 +126,15 @@ impl BodyBudget {
                 all.remove(&address);
             }
         }
+    }
+}
+
+/// A long body in transfer.
+pub(crate) struct LongBody<'a>(&'a AtomicUsize);
+
+impl Drop for LongBody<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
