@@ -171,6 +171,7 @@ pub async fn a_message_is_stored_once(fixture: &BoardFixture) {
     for changed in [
         NewMessage { body: body("second"), ..new.clone() },
         NewMessage { channel: other, ..new.clone() },
+        NewMessage { reply_to: Some(event.id), ..new.clone() },
     ] {
         let refused = fixture.log.post(changed, by.clone(), at(9)).await;
         assert!(matches!(refused, Err(Error::KeyReused)), "{refused:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Action, Actor, BoardEventContent, Body, NewMessage, Reaction, Visibility};
+use super::{Action, Actor, BoardEventContent, Body, EventId, NewMessage, Reaction, Visibility};
 use crate::{Error, Result};
 
 /// The most edits of one message; every earlier version is stored.
@@ -77,10 +77,16 @@ pub fn check_post(writer: &AuthorStatus, by: &Actor, now: Timestamp) -> Result<(
     }
 }
 
-/// Returns [`Error::KeyReused`] if a repeated client id comes with another channel or text. `before` is the original
-/// text, `None` if it is no longer stored.
-pub fn check_repeated(new: &NewMessage, same_channel: bool, before: Option<&Body>) -> Result<()> {
-    if same_channel && before.is_none_or(|before| *before == new.body) {
+/// Returns [`Error::KeyReused`] if a repeated client id comes with another channel, text or message that it replies to.
+/// `before` is the original text, `None` if it is no longer stored, and `reply_to` the original reply.
+pub fn check_repeated(
+    new: &NewMessage,
+    same_channel: bool,
+    before: Option<&Body>,
+    reply_to: Option<EventId>,
+) -> Result<()> {
+    let same_text = before.is_none_or(|before| *before == new.body);
+    if same_channel && same_text && reply_to == new.reply_to {
         return Ok(());
     }
     Err(Error::KeyReused)

@@ -124,12 +124,9 @@ fn posted_before(
 ) -> Result<BoardEvent, Failure> {
     let event = tx.one(&ONE, &event_key(channel, id), row::event)?;
     let event = event.ok_or_else(|| Error::internal("a message has no event"))?;
-    let first = if let BoardEventContent::Message { body, .. } = &event.content {
-        body.as_ref()
-    } else {
-        None
-    };
-    check_repeated(new, same_channel, first)?;
+    if let BoardEventContent::Message { body, reply_to, .. } = &event.content {
+        check_repeated(new, same_channel, body.as_ref(), *reply_to)?;
+    }
     Ok(event)
 }
 
