@@ -247,16 +247,15 @@ fn import(
     key: Option<&str>,
 ) -> Result<ExitCode> {
     let owner = key.map(|name| owner(administrator, name)).transpose()?;
-    let mut input = BufReader::new(
-        File::open(file).with_context(|| format!("cannot read {}", file.display()))?,
-    );
-    let mut first_line = String::new();
-    input.by_ref().take(64 << 10).read_line(&mut first_line)?;
-    input.rewind()?;
-    let progress =
-        progress_bar(input.get_ref().metadata()?.len(), "{bar:40} {bytes}/{total_bytes} {msg}")?;
-    let mut rows =
-        Rows::new(format, progress.wrap_read(input), transfer::delimiter_of(&first_line))?;
+    let unreadable = || format!("cannot read {}", file.display());
+    let mut input = BufReader::new(File::open(file).with_context(unreadable)?);
+    let mut first_line = Vec::new();
+    let head = input.by_ref().take(64 << 10).read_until(b'\n', &mut first_line);
+    head.and_then(|_| input.rewind()).with_context(unreadable)?;
+    let length = input.get_ref().metadata().with_context(unreadable)?.len();
+    let progress = progress_bar(length, "{bar:40} {bytes}/{total_bytes} {msg}")?;
+    let delimiter = transfer::delimiter_of(&String::from_utf8_lossy(&first_line));
+    let mut rows = Rows::new(format, progress.wrap_read(input), delimiter)?;
     let mut sum = Imported::default();
     loop {
         let (page, bad) = next_page(&mut rows);

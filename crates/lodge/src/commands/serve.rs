@@ -21,7 +21,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let _logs = telemetry::start_logs(&config.log).context(BadConfig)?;
     huge_pages::disable();
     // Before any port is opened and any data changed.
-    wiring::probe_logo(&config).transpose().context(BadConfig)?;
+    wiring::probe_logo(&config).transpose()?;
     let metrics = telemetry::start_metrics()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(lifecycle::serve(config, metrics));

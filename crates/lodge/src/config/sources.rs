@@ -151,13 +151,19 @@ fn unknown_setting<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Str
     format!("unknown setting {given}; {advice}")
 }
 
-/// Rewords Serde's error about an unknown variant of an enum.
+/// Rewords Serde's error about an unknown variant of an enum, or a value that does not fit.
 fn plain(message: &str) -> String {
-    let variant = message.strip_prefix("unknown variant ");
-    match variant.and_then(|variant| variant.split_once(", expected ")) {
-        Some((given, known)) => format!("must be {known}, not {given}").replace('`', "\""),
-        None => message.to_owned(),
+    let Some((given, expected)) = message.split_once(", expected ") else {
+        return message.to_owned();
+    };
+    if let Some(given) = given.strip_prefix("unknown variant ") {
+        return format!("must be {expected}, not {given}").replace('`', "\"");
     }
+    if !matches!(expected, "u8" | "u16" | "u32" | "u64" | "usize") {
+        return message.to_owned();
+    }
+    let given = given.rsplit(' ').next().unwrap_or(given).replace('`', "");
+    format!("must be a whole number in the documented range, not {given}")
 }
 
 /// Returns the environment variable of a key: `LODGE_HTTP_LISTEN` for `http.listen`.

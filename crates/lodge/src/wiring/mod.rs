@@ -54,7 +54,7 @@ use self::{
     tasks::BackgroundTasks,
 };
 use crate::{
-    config::{App, Config},
+    config::{App, Config, sources::BadConfig},
     descriptors,
 };
 
@@ -314,7 +314,10 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
 fn logo(config: &Config) -> Result<Option<Logo>> {
     let file = &config.site.logo;
     let bytes = read_setting_file("site.logo", file, fs::read)?;
-    let read = |bytes| Logo::read(bytes).with_context(|| format!("site.logo: {}", file.display()));
+    let read = |bytes| {
+        let logo = Logo::read(bytes);
+        logo.with_context(|| format!("site.logo: {}", file.display())).context(BadConfig)
+    };
     bytes.map(read).transpose()
 }
 

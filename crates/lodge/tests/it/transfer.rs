@@ -134,4 +134,7 @@ fn invalid_rows_are_reported_and_the_others_imported() {
     }
     assert_eq!((server.get("/good").status, server.get("/last").status), (307, 307));
     assert_eq!(server.get("/taken").location(), Some("https://example.org/"));
+    let folder = lodge.data();
+    let ran = lodge.run(&["admin", "import", "--from", "yourls", text(&folder)]);
+    ran.fails(&format!("cannot read {}", text(&folder)));
 }

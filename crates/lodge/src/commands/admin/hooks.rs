@@ -63,7 +63,7 @@ fn describe_standing(standing: &HookStanding) -> String {
     match standing {
         HookStanding::Well => "ok".to_owned(),
         HookStanding::Failing { failures, since, next_try, why } => {
-            format!("failing since {since}, {failures} failures, next retry {next_try}: {why}")
+            format!("failing since {since}, failures: {failures}, next retry {next_try}: {why}")
         }
         HookStanding::Disabled { at, why } => format!("disabled {at}: {why}"),
     }

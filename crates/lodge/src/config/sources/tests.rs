@@ -51,6 +51,24 @@ fn every_key_is_an_environment_variable() {
 }
 
 #[test]
+fn a_number_that_does_not_fit_is_refused_without_a_type_of_rust() {
+    for (name, text, expected) in [
+        (
+            "LODGE_RIDES_DAYS_MAX",
+            "99999",
+            "rides.days_max: must be a whole number in the documented range, not 99999",
+        ),
+        (
+            "LODGE_RIDES_SEASONS",
+            "-1, 2025",
+            "rides.seasons[0]: must be a whole number in the documented range, not -1",
+        ),
+    ] {
+        assert_eq!(refused(&[(name, text)]), expected);
+    }
+}
+
+#[test]
 fn a_process_that_would_serve_nothing_is_refused() {
     let error = refused(&[("LODGE_APPS", "links"), ("LODGE_ROLES", "accounts")]);
     assert!(error.contains("this process would serve nothing"), "{error}");
