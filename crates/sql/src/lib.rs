@@ -10,6 +10,7 @@ mod database;
 mod failure;
 mod key_sessions;
 mod keys;
+mod moving;
 pub mod outcomes;
 mod returned;
 mod rides;
@@ -25,6 +26,7 @@ pub use self::{
     failure::Failure,
     key_sessions::SqlKeySessions,
     keys::{KeyTable, SqlKeys, read_key},
+    moving::{TableComparison, Watch, compare_accounts, copy_accounts},
     returned::Returned,
     rides::{SqlGates, SqlPasses},
     security_events::{ACTS_KEPT, FAILURES_KEPT, SECURITY_EVENTS_KEPT, SqlSecurityEvents},
@@ -44,4 +46,5 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         .chain(accounts::statements())
         .chain(security_events::STATEMENTS.iter().copied())
         .chain(rides::statements())
+        .chain(moving::statements())
 }

@@ -183,6 +183,12 @@ impl FromValue for String {
     }
 }
 
+impl FromValue for Vec<u8> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        if let Value::Bytes(bytes) = value { Some(bytes.to_vec()) } else { None }
+    }
+}
+
 impl<const LENGTH: usize> FromValue for [u8; LENGTH] {
     fn from_value(value: Value<'_>) -> Option<Self> {
         if let Value::Bytes(bytes) = value { bytes.try_into().ok() } else { None }

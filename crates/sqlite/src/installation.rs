@@ -25,8 +25,12 @@ pub(crate) fn accounts_id(
     connection: &Connection,
     secret: &InstallationSecret,
 ) -> Result<[u8; 32]> {
-    // Links that refer to these accounts are marked with this value since before it was stored.
-    get_or_add(connection, "accounts_id", &secret.sign("accounts' store", &[]))
+    get_or_add(connection, "accounts_id", &first_accounts_id(secret))
+}
+
+/// The id before it was stored, with which links that refer to these accounts are marked since then.
+pub(crate) fn first_accounts_id(secret: &InstallationSecret) -> [u8; 32] {
+    secret.sign("accounts' store", &[])
 }
 
 /// Binds the links in this file to the accounts with the id `accounts`, unless they are bound already. Returns whether

@@ -12,19 +12,19 @@ use lodge_domain::{
     },
     secret::InstallationSecret,
 };
-use lodge_sql::{App, read_key};
+use lodge_sql::{App, Database, ReadKind, Work, read_key};
 use rusqlite::{Connection, Row};
 
 use crate::{
     Options, clicks,
     failure::Failure,
     folder::{self, Folder, OpenError},
-    installation::ANY_ACCOUNT,
+    installation::{self, ANY_ACCOUNT},
     links,
     links::row::{COLUMNS, read},
     migrations, query,
     readers::{Readers, Size},
-    tx::SqliteRow,
+    tx::{SqliteRow, SqliteTx},
 };
 
 /// Rows of clicks after which a page of links ends; a link may have thousands.
@@ -63,11 +63,40 @@ impl MovingFolder {
         Ok(Self { readers: Readers::start(&file, size)?, _folder: lock })
     }
 
-    /// Whether the folder has accounts, which a move does not copy.
+    /// Whether the folder has accounts.
     pub async fn has_accounts(&self) -> Result<bool> {
         let has_any =
             |connection: &Connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?);
-        self.readers.read(App::Links, has_any).await
+        self.readers.read(App::Accounts, has_any).await
+    }
+
+    /// Returns the id of the accounts, to which links are bound.
+    pub async fn accounts_id(&self) -> Result<[u8; 32]> {
+        let kept = |connection: &Connection| {
+            Ok(query::one(connection, ACCOUNTS_ID, [], |row| row.get(0))?)
+        };
+        let kept = self.readers.read(App::Accounts, kept).await?;
+        Ok(kept.unwrap_or(installation::first_accounts_id(&self.secret().await?)))
+    }
+
+    /// Returns the last id that an account got; 0 before the first.
+    pub async fn last_account_id(&self) -> Result<i64> {
+        let last = |connection: &Connection| {
+            Ok(query::one(connection, LAST_ACCOUNT, [], |row| row.get(0))?)
+        };
+        Ok(self.readers.read(App::Accounts, last).await?.unwrap_or_default())
+    }
+}
+
+#[async_trait]
+impl Database for MovingFolder {
+    async fn run_read(&self, app: App, _: ReadKind, work: Work) -> Result<()> {
+        let work = move |connection: &Connection| Ok(work(&mut SqliteTx(connection))?);
+        self.readers.run(app, Box::new(work)).await
+    }
+
+    async fn run_write(&self, _: App, _: Work) -> Result<()> {
+        Err(Error::internal("the folder that is moved is only read"))
     }
 }
 
@@ -130,6 +159,11 @@ impl Source for MovingFolder {
 }
 
 const SECRET: &str = "SELECT value FROM meta WHERE name = 'secret'";
+
+const ACCOUNTS_ID: &str = "SELECT value FROM meta WHERE name = 'accounts_id'";
+
+/// Ids are not reused, so the last one can be that of an account whose row is removed.
+const LAST_ACCOUNT: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'accounts'";
 
 const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";
 
@@ -231,7 +265,7 @@ fn outcomes(
 /// Returns the statements that must use an index; only the extent reads all rows.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    let fixed = [SECRET, HOURS, DAYS, REFERRERS, OUTCOMES].map(str::to_owned);
+    let fixed = [SECRET, ACCOUNTS_ID, HOURS, DAYS, REFERRERS, OUTCOMES].map(str::to_owned);
     fixed.into_iter().chain([PAGE.clone()]).collect()
 }
 

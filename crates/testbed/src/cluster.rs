@@ -267,6 +267,14 @@ impl Cluster {
         self.layout.mariadb(member).create_database(name, &self.layout.secret(Kind::Mariadb)?)
     }
 
+    /// Returns the number that a query of the Galera cluster yields; `None` if the query fails.
+    pub fn number(&self, query: &str) -> Option<u64> {
+        let member = Member { kind: Kind::Galera, number: 1 };
+        let password = self.layout.secret(Kind::Mariadb).ok()?;
+        let output = self.layout.mariadb(member).client(query, &password).output().ok()?;
+        String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+    }
+
     /// Runs FLUSHALL on the Redis master. Fails if no master is known or the command fails.
     pub fn flush_redis(&self) -> Result<()> {
         redis::flush(&self.layout)

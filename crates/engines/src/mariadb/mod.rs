@@ -31,10 +31,11 @@ use lodge_domain::{
     security::SecurityEventStore,
 };
 use lodge_sql::{
-    App, Database, KeyTable, ReadKind, Returned, SqlAccounts, SqlGates, SqlIdentities,
+    App, Database, Failure, KeyTable, ReadKind, SqlAccounts, SqlGates, SqlIdentities,
     SqlKeySessions, SqlKeys, SqlPasses, SqlSecurityEvents, SqlSessions, Tx, Work, Workers,
 };
 
+pub use installation::Identity;
 pub use options::Options;
 
 use self::{
@@ -45,24 +46,24 @@ use self::{
 
 /// An open database.
 #[derive(Clone)]
-pub struct MariaDb(Arc<Pools>);
+pub struct MariaDb {
+    pools: Arc<Pools>,
+    installation: Arc<Installation>,
+}
+
+/// A database that accounts are moved into, and that no server may use meanwhile.
+pub struct MoveDestination(Arc<Pools>);
 
 struct Pools {
     writers: Workers<Connection>,
     readers: Workers<Connection>,
     scanners: Workers<Connection>,
     options: Options,
-    installation: Installation,
 }
 
-impl MariaDb {
+impl Pools {
     /// Connects, and migrates the schema.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unavailable`] when no server answers; [`Error::Internal`] when the schema is of a newer
-    /// Lodge. The cause says why.
-    pub async fn connect(options: Options) -> Result<Self> {
+    async fn connect(options: Options) -> Result<Self> {
         let servers = Servers::new(options.clone())?;
         let of_migration = Arc::clone(&servers);
         let migrated = tokio::task::spawn_blocking(move || {
@@ -80,11 +81,56 @@ impl MariaDb {
         let writers = start("mariadb-writer", Use::Write, options.writers)?;
         let readers = start("mariadb-reader", Use::Read, options.readers)?;
         let scanners = start("mariadb-scanner", Use::Read, options.scanners)?;
-        let found = Returned::default();
-        let open = found.work(Installation::open);
-        writers.run(App::Accounts, move |connection| connection.write(&open)).await?;
-        let installation = found.take()?;
-        Ok(Self(Arc::new(Pools { writers, readers, scanners, options, installation })))
+        Ok(Self { writers, readers, scanners, options })
+    }
+
+    /// Runs a transaction that writes, and returns its result.
+    async fn write<T: Send + 'static>(
+        &self,
+        app: App,
+        work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        <dyn Database>::write(self, app, work).await
+    }
+
+    /// See [`MariaDb::close`].
+    fn close(&self) -> bool {
+        let deadline = Instant::now() + self.options.close_wait;
+        let pools = [&self.writers, &self.readers, &self.scanners];
+        for pool in pools {
+            pool.close();
+        }
+        pools.iter().all(|pool| pool.wait_ended(deadline))
+    }
+}
+
+impl MariaDb {
+    /// Connects, and migrates the schema.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when no server answers; [`Error::Internal`] when the schema is of a newer
+    /// Lodge. The cause says why.
+    pub async fn connect(options: Options) -> Result<Self> {
+        let pools = Pools::connect(options).await?;
+        let installation = pools.write(App::Accounts, Installation::open).await?;
+        Ok(Self { pools: Arc::new(pools), installation: Arc::new(installation) })
+    }
+
+    /// Connects like [`Self::connect`], to an empty database that accounts are moved into. Returns also whether an
+    /// earlier move has copied them all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::connect`]; [`Error::Conflict`] if the database belongs to other accounts.
+    pub async fn connect_for_move(
+        options: Options,
+        identity: Identity,
+    ) -> Result<(MoveDestination, bool)> {
+        let pools = Pools::connect(options).await?;
+        let begin = move |tx: &mut dyn Tx| installation::begin_move(tx, &identity);
+        let is_copied = pools.write(App::Accounts, begin).await?;
+        Ok((MoveDestination(Arc::new(pools)), is_copied))
     }
 
     /// Tests the connection to each server, without writing. Returns their versions.
@@ -99,13 +145,13 @@ impl MariaDb {
 
     /// Returns the installation's secret, created when the database is first opened.
     pub fn secret(&self) -> InstallationSecret {
-        self.0.installation.secret.clone()
+        self.installation.secret.clone()
     }
 
     /// Returns the id of the accounts in this database, by which links elsewhere can be bound to them. It never
     /// changes.
     pub fn accounts_id(&self) -> [u8; 32] {
-        self.0.installation.accounts_id
+        self.installation.accounts_id
     }
 
     /// Replaces the installation's secret by a new one, which this value uses once the database is opened again.
@@ -132,7 +178,7 @@ impl MariaDb {
 
     /// The store of sessions.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
-        Arc::new(SqlSessions::new(Arc::new(self.clone()), self.0.installation.feed))
+        Arc::new(SqlSessions::new(Arc::new(self.clone()), self.installation.feed))
     }
 
     /// The store of identities at OpenID Connect and OAuth providers.
@@ -173,19 +219,37 @@ impl MariaDb {
     /// Refuses new requests, finishes the waiting ones, and closes the connections. Blocks; returns false
     /// if that takes longer than [`Options::close_wait`].
     pub fn close(&self) -> bool {
-        let deadline = Instant::now() + self.0.options.close_wait;
-        let pools = [&self.0.writers, &self.0.readers, &self.0.scanners];
-        for pool in pools {
-            pool.close();
-        }
-        pools.iter().all(|pool| pool.wait_ended(deadline))
+        self.pools.close()
+    }
+}
+
+impl MoveDestination {
+    /// The database, to copy rows into.
+    pub fn database(&self) -> &dyn Database {
+        &*self.0
+    }
+
+    /// Records that all accounts are copied; servers may use the database from now on.
+    pub async fn finish(&self) -> Result<()> {
+        self.0.write(App::Accounts, installation::end_move).await
     }
 }
 
 #[async_trait]
 impl Database for MariaDb {
     async fn run_read(&self, app: App, reads: ReadKind, work: Work) -> Result<()> {
-        let Pools { readers, scanners, .. } = &*self.0;
+        self.pools.run_read(app, reads, work).await
+    }
+
+    async fn run_write(&self, app: App, work: Work) -> Result<()> {
+        self.pools.run_write(app, work).await
+    }
+}
+
+#[async_trait]
+impl Database for Pools {
+    async fn run_read(&self, app: App, reads: ReadKind, work: Work) -> Result<()> {
+        let Self { readers, scanners, .. } = self;
         match reads {
             ReadKind::ByKey => readers.run(app, move |connection| connection.read(&work)).await,
             ReadKind::Scan | ReadKind::Export => {
@@ -198,6 +262,6 @@ impl Database for MariaDb {
     }
 
     async fn run_write(&self, app: App, work: Work) -> Result<()> {
-        self.0.writers.run(app, move |connection| connection.write(&work)).await
+        self.writers.run(app, move |connection| connection.write(&work)).await
     }
 }

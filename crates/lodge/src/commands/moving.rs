@@ -6,22 +6,19 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use lodge_domain::{
     Clock, Error, SystemClock,
-    links::moving::{Differences, Moved, Phase, Progress},
+    links::moving::{Differences, Move, Moved, Phase, Progress},
 };
+use lodge_sql::TableComparison;
 
 use super::progress::progress_bar;
 use crate::{
     commands::out::{errln, outln},
-    config::{
-        options::ConfigOptions,
-        sources::{self, BadConfig},
-        stores::LinkStore,
-    },
-    wiring,
+    config::{options::ConfigOptions, sources},
+    wiring::{AccountsMove, Moves},
 };
 
 /// `lodge move`.
@@ -41,9 +38,27 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
         config: options.config.clone(),
         ..ConfigOptions::default()
     })?;
-    check_store(config.links.store).context(BadConfig)?;
-    let began = Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let moves = Moves::prepare(&config, &options.from).await?;
+        let mut are_equal = true;
+        if let Some(links) = &moves.links {
+            are_equal &= move_links(links).await?;
+        }
+        if let Some(accounts) = &moves.accounts {
+            are_equal &= move_accounts(accounts).await?;
+            outln!("{}", pictures_notice(&options.from));
+        }
+        if moves.leaves_accounts().await? {
+            outln!("{}", accounts_notice(&options.from));
+        }
+        Ok(if are_equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    })
+}
+
+/// Returns whether the copies are equal.
+async fn move_links(links: &Move) -> Result<bool> {
+    let began = Instant::now();
     let bar = progress_bar(0, "{bar:40} {pos}/{len} {msg}")?;
     let watch = |progress: Progress| {
         bar.set_length(progress.of.unwrap_or(progress.done));
@@ -54,21 +69,52 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
             Phase::Comparing => "links compared",
         });
     };
-    let moved = runtime.block_on(async {
-        let (moving, accounts) = wiring::moving(&config, &options.from).await?;
-        let moved = moving.run(SystemClock.now(), &watch).await.map_err(with_cause)?;
-        anyhow::Ok((moved, accounts))
-    });
+    let moved = links.run(SystemClock.now(), &watch).await.map_err(with_cause);
     bar.finish_and_clear();
-    let (moved, accounts) = moved?;
-    let code = report(&moved, began);
-    if accounts {
-        outln!("{}", accounts_notice(&options.from));
-    }
-    Ok(code)
+    Ok(report(&moved?, began))
 }
 
-/// Explains how to serve the accounts, which only the embedded engine can store.
+/// Returns whether the copies are equal.
+async fn move_accounts(accounts: &AccountsMove) -> Result<bool> {
+    let began = Instant::now();
+    let bar = progress_bar(0, "{pos} {msg}")?;
+    let watch = |table: &'static str, rows: u64| {
+        bar.set_position(rows);
+        bar.set_message(format!("rows of {table}"));
+    };
+    let compared = accounts.run(&watch).await.map_err(with_cause);
+    bar.finish_and_clear();
+    let compared = compared?;
+    for TableComparison { table, differences, .. } in &compared {
+        if *differences > 0 {
+            errln!("{table}: {differences} rows differ");
+        }
+    }
+    let rows_of = |name: &str| {
+        let table = compared.iter().find(|table| table.table == name);
+        table.map_or(0, |table| table.rows)
+    };
+    let differences = compared.iter().map(|table| table.differences).sum();
+    outln!(
+        "{} accounts, {} sessions, {} identities, {:.1} s, {}",
+        rows_of("accounts"),
+        rows_of("sessions"),
+        rows_of("identities"),
+        began.elapsed().as_secs_f64(),
+        verdict(differences)
+    );
+    Ok(differences == 0)
+}
+
+/// Says how the new servers find the pictures of the moved accounts.
+fn pictures_notice(folder: &Path) -> String {
+    format!(
+        "account pictures stay in {}: set accounts.pictures of every web process to this folder, or to a copy of it",
+        folder.join("pictures").display()
+    )
+}
+
+/// Explains how to serve the accounts that stay in the folder.
 fn accounts_notice(folder: &Path) -> String {
     let folder = folder.display();
     format!(
@@ -78,15 +124,16 @@ fn accounts_notice(folder: &Path) -> String {
     )
 }
 
-fn check_store(store: LinkStore) -> Result<()> {
-    ensure!(
-        store == LinkStore::Cassandra,
-        "links.store must be \"cassandra\": the configuration must describe the destination of the move"
-    );
-    Ok(())
+fn verdict(differences: u64) -> String {
+    if differences == 0 {
+        "verified".to_owned()
+    } else {
+        format!("NOT VERIFIED: {differences} differences")
+    }
 }
 
-fn report(moved: &Moved, began: Instant) -> ExitCode {
+/// Returns whether there are no differences.
+fn report(moved: &Moved, began: Instant) -> bool {
     let Moved { extent, put_before, differences } = moved;
     if *put_before > 0 {
         outln!("{put_before} links were already copied by an earlier run");
@@ -99,19 +146,15 @@ fn report(moved: &Moved, began: Instant) -> ExitCode {
     if more > 0 {
         errln!("… and {more} more");
     }
-    let verdict = if *count == 0 {
-        "verified".to_owned()
-    } else {
-        format!("NOT VERIFIED: {count} differences")
-    };
     outln!(
-        "{} links, {} keys, {} clicks, {:.1} s, {verdict}",
+        "{} links, {} keys, {} clicks, {:.1} s, {}",
         extent.links,
         extent.keys,
         extent.clicks,
-        began.elapsed().as_secs_f64()
+        began.elapsed().as_secs_f64(),
+        verdict(*count)
     );
-    if *count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    *count == 0
 }
 
 /// Includes the cause, which the operator may read but a caller may not.

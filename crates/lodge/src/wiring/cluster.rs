@@ -1,6 +1,6 @@
 //! Wiring of the scaled-out engines: Redis in front of Cassandra, RabbitMQ for write-behind.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
@@ -25,7 +25,7 @@ use super::{
     engine::{Engine, Engines, with_causes},
     redis,
     setting_file::{describe_setting, secret_file, tls},
-    stores::{LinkPorts, cache_bytes, options},
+    stores::{LinkPorts, cache_bytes},
 };
 use crate::config::{CassandraConfig, Config, Role, Writes, stores::LinkStore};
 
@@ -138,17 +138,13 @@ async fn probe_rabbitmq(config: &Config) -> Result<String> {
     Ok(format!("RabbitMQ: connected to {node}"))
 }
 
-/// Prepares a move of all links in the data folder `from` to the configured Cassandra. Also returns whether the folder
-/// has accounts, which are not moved.
-pub(crate) async fn moving(config: &Config, from: &Path) -> Result<(Move, bool)> {
-    // Lock the folder before the cluster is changed.
-    let source = Arc::new(MovingFolder::open(from, &options(config))?);
-    let accounts = source.has_accounts().await.map_err(|error| with_causes("the folder", error))?;
+/// Prepares a move of all links in `folder` to the configured Cassandra.
+pub(super) async fn moving(config: &Config, folder: Arc<MovingFolder>) -> Result<Move> {
     let cluster = Cassandra::connect(&cassandra_options(config)?).await;
     let cluster = cluster.map_err(|error| with_causes("Cassandra", error))?;
     cluster.store_mode(config.links.mode).await.map_err(|error| with_causes("Cassandra", error))?;
     let (destination, read_back) = cluster.moving(config.links.mode);
-    Ok((Move { source, destination, read_back, pace: Pace::default() }, accounts))
+    Ok(Move { source: folder, destination, read_back, pace: Pace::default() })
 }
 
 fn cassandra_options(config: &Config) -> Result<CassandraOptions> {

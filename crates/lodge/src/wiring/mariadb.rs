@@ -3,8 +3,9 @@
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use lodge_domain::Error;
-use lodge_engines::mariadb::{MariaDb, Options};
+use lodge_domain::{Error, links::moving::Source as _};
+use lodge_engines::mariadb::{Identity, MariaDb, MoveDestination, Options};
+use lodge_sqlite::MovingFolder;
 
 use super::{
     engine::{Engine, Engines, with_causes},
@@ -27,6 +28,20 @@ pub(super) async fn accounts(config: &Config, engines: &mut Engines) -> Result<A
         secret: database.secret(),
         id: database.accounts_id(),
     })
+}
+
+/// Connects to an empty database that the accounts of `folder` are moved into. Also returns whether they are there.
+pub(super) async fn move_destination(
+    config: &Config,
+    folder: &MovingFolder,
+) -> Result<(MoveDestination, bool)> {
+    let of_folder = |error| with_causes("the folder", error);
+    let identity = Identity {
+        secret: folder.secret().await.map_err(of_folder)?,
+        accounts_id: folder.accounts_id().await.map_err(of_folder)?,
+    };
+    let destination = MariaDb::connect_for_move(options(config)?, identity).await;
+    destination.map_err(|error| with_causes("MariaDB", error))
 }
 
 /// Tests the connection to the servers, if this process uses them.

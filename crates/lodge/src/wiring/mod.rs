@@ -5,6 +5,7 @@ mod breached;
 mod cluster;
 mod engine;
 mod mariadb;
+mod moving;
 mod pictures;
 mod providers;
 mod redis;
@@ -40,9 +41,10 @@ use parking_lot::Mutex;
 
 pub(crate) use self::{
     breached::probe_breached_passwords,
-    cluster::{moving, probe},
+    cluster::probe,
     engine::{Backup, Engines},
     mariadb::probe_mariadb,
+    moving::{AccountsMove, Moves},
     pictures::probe_pictures,
     providers::probe_providers,
     redis::probe_redis,

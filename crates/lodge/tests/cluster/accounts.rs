@@ -10,17 +10,17 @@ use crate::{
     testbed::fresh,
 };
 
-const PASSWORD: &str = "correct horse battery";
+pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// A database of the testbed's Galera cluster.
-struct Database {
+pub(crate) struct Database {
     cluster: Cluster,
     name: String,
 }
 
 impl Database {
     /// Creates an empty database.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
         let cluster = Cluster::up_with(&workspace, Member::of(Kind::Galera)).unwrap();
         let name = fresh("lodge").replace('-', "_");
@@ -36,15 +36,35 @@ impl Database {
     }
 
     /// Returns a process with a data folder of its own, and accounts in this database.
-    fn process(&self) -> Lodge {
-        let settings = self.cluster.layout().account_settings();
-        let lodge = Lodge::new().with("LODGE_APPS", "links,accounts");
-        let lodge = lodge.with("LODGE_MARIADB_DATABASE", &self.name);
-        settings.into_iter().fold(lodge, |lodge, (name, value)| lodge.with(name, &value))
+    pub(crate) fn process(&self) -> Lodge {
+        self.with_accounts(Lodge::new())
+    }
+
+    /// Returns a process with its accounts in this database.
+    pub(crate) fn with_accounts(&self, lodge: Lodge) -> Lodge {
+        self.settings().into_iter().fold(lodge, |lodge, (name, value)| lodge.with(name, &value))
+    }
+
+    /// Returns the settings of a process with accounts in this database.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = self.cluster.layout().account_settings();
+        settings.push(("LODGE_APPS", "links,accounts".to_owned()));
+        settings.push(("LODGE_MARIADB_DATABASE", self.name.clone()));
+        settings
+    }
+
+    /// Returns the number of rows of a table; `None` before there is one.
+    pub(crate) fn count(&self, table: &str) -> Option<u64> {
+        self.cluster.number(&format!("SELECT count(*) FROM {}.{table}", self.name))
+    }
+
+    /// Returns the highest id of an account.
+    pub(crate) fn highest_account(&self) -> Option<u64> {
+        self.cluster.number(&format!("SELECT max(id) FROM {}.accounts", self.name))
     }
 }
 
-fn sign_up(server: &Server, name: &str) -> u16 {
+pub(crate) fn sign_up(server: &Server, name: &str) -> u16 {
     server
         .post("/api/accounts")
         .json(json!({ "username": name, "password": PASSWORD }))
@@ -52,18 +72,18 @@ fn sign_up(server: &Server, name: &str) -> u16 {
         .status
 }
 
-fn sign_in(server: &Server, name: &str) -> String {
+pub(crate) fn sign_in(server: &Server, name: &str) -> String {
     let asked = json!({ "username": name, "password": PASSWORD });
     let session = server.post("/api/session").json(&asked).expect(200).json();
     session["token"].as_str().unwrap().to_owned()
 }
 
 /// Returns the status of a request of the session.
-fn me(server: &Server, token: &str) -> u16 {
+pub(crate) fn me(server: &Server, token: &str) -> u16 {
     server.ask("GET", "/api/me").bearer(token).send().status
 }
 
-fn change(server: &Server, admin: &str, name: &str, action: &str) -> u16 {
+pub(crate) fn change(server: &Server, admin: &str, name: &str, action: &str) -> u16 {
     let path = format!("/admin/accounts/{name}");
     server.on_page(admin, "POST", &path).form(action).send().status
 }

@@ -11,6 +11,7 @@ mod database_outage;
 mod haproxy;
 mod keyspace;
 mod moving;
+mod moving_accounts;
 mod namespace;
 mod secrecy;
 #[path = "../it/server.rs"]

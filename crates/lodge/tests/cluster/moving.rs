@@ -32,13 +32,21 @@ fn turn() -> MutexGuard<'static, ()> {
 /// The number of links in a large source: more than twice the interval between two progress records.
 const MANY: usize = 1_200;
 
+/// Returns the settings of the servers on the destination.
+fn settings(keyspace: &Keyspace) -> [(&'static str, String); 4] {
+    [
+        ("LODGE_APPS", "links".to_owned()),
+        ("LODGE_LINKS_STORE", "cassandra".to_owned()),
+        ("LODGE_CASSANDRA_NODES", Keyspace::nodes()),
+        ("LODGE_CASSANDRA_KEYSPACE", keyspace.name().to_owned()),
+    ]
+}
+
 /// Returns the servers on the destination.
 fn deployment(keyspace: &Keyspace) -> Lodge {
-    Lodge::new()
-        .with("LODGE_APPS", "links")
-        .with("LODGE_LINKS_STORE", "cassandra")
-        .with("LODGE_CASSANDRA_NODES", &Keyspace::nodes())
-        .with("LODGE_CASSANDRA_KEYSPACE", keyspace.name())
+    settings(keyspace)
+        .into_iter()
+        .fold(Lodge::new(), |lodge, (name, value)| lodge.with(name, &value))
 }
 
 fn run_move(deployment: &Lodge, source: &Lodge) -> CommandOutput {
@@ -144,18 +152,16 @@ fn text_of<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 /// A running move.
-struct RunningMove(Child);
+pub(crate) struct RunningMove(Child);
 
 impl RunningMove {
-    fn start(keyspace: &Keyspace, source: &Lodge) -> Self {
+    /// Starts a move of `source` to the stores of these settings.
+    pub(crate) fn start(settings: &[(&'static str, String)], source: &Lodge) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lodge"));
         command
             .env_clear()
             .current_dir(source.data())
-            .env("LODGE_APPS", "links")
-            .env("LODGE_LINKS_STORE", "cassandra")
-            .env("LODGE_CASSANDRA_NODES", Keyspace::nodes())
-            .env("LODGE_CASSANDRA_KEYSPACE", keyspace.name())
+            .envs(settings.iter().map(|(name, value)| (name, value)))
             .args(["move", "--from", text(&source.data())])
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -163,7 +169,7 @@ impl RunningMove {
     }
 
     /// `kill -9`.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         assert_eq!(self.0.try_wait().unwrap(), None, "the move ended before it was killed");
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -235,7 +241,7 @@ fn a_killed_move_resumes_and_ends_with_the_same_result() {
     let _turn = turn();
     let source = large_source(MANY);
     let keyspace = Keyspace::emptied();
-    let under_way = RunningMove::start(&keyspace, &source);
+    let under_way = RunningMove::start(&settings(&keyspace), &source);
     let noted = eventually_within(DEADLINE, "some of the links are copied", || {
         links_recorded(&keyspace).filter(|put| *put > 0)
     });
@@ -372,7 +378,10 @@ fn a_source_that_changed_since_the_move_began_is_refused() {
 fn a_move_without_a_source_or_a_destination_says_what_is_missing() {
     let source = large_source(1);
     let ran = source.run(&["move", "--from", text(&source.data())]).expect(78);
-    assert!(ran.err.contains("links.store must be \"cassandra\""), "{ran:?}");
+    assert!(
+        ran.err.contains("links.store must be \"cassandra\", or accounts.store \"mariadb\""),
+        "{ran:?}"
+    );
     let nowhere = source.file("nowhere");
     let keyspace = Keyspace::new();
     deployment(&keyspace).run(&["move", "--from", text(&nowhere)]).fails("nowhere");
