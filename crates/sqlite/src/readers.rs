@@ -34,11 +34,23 @@ pub(crate) struct Size {
     pub(crate) page_cache_bytes: usize,
     /// How long a request may run, not counting its wait.
     pub(crate) time_max: Duration,
+    /// Whether the threads leave the cores to others: searches and exports compute for long.
+    pub(crate) is_background: bool,
 }
 
 /// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller: well below a millisecond,
 /// unless each step reads long values.
 const STEPS: i32 = 1_000;
+
+/// The niceness of background threads, 0 to 19.
+const NICENESS: i32 = 10;
+
+/// Lowers the priority of this thread only, on Linux. If it fails, the thread runs at normal priority.
+fn lower_priority() {
+    if let Err(error) = rustix::process::nice(NICENESS) {
+        tracing::warn!(%error, "searches and exports run at normal priority");
+    }
+}
 
 impl Readers {
     /// Starts the threads on the database `file`. They end once the pool is closed and the queues are empty.
@@ -47,7 +59,8 @@ impl Readers {
         let connections: rusqlite::Result<Vec<_>> = (0..size.threads.max(1)).map(open).collect();
         let connections =
             connections.map_err(|source| OpenError::Database { file: file.to_owned(), source })?;
-        let threads = Workers::start("lodge-reader", connections, size.queue)
+        let begin = if size.is_background { lower_priority } else { || {} };
+        let threads = Workers::start_with("lodge-reader", connections, size.queue, begin)
             .map_err(|source| OpenError::File { path: file.to_owned(), source })?;
         Ok(Self { threads, time_max: size.time_max })
     }
