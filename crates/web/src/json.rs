@@ -1,6 +1,6 @@
 //! JSON parsing with errors that name the wrong field.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::extract::{FromRef, FromRequest, Request};
 use http::{HeaderMap, StatusCode, header};
@@ -55,8 +55,11 @@ fn check_object(json: &[u8]) -> Result<()> {
     if json.trim_ascii_start().first() == Some(&b'{') {
         return Ok(());
     }
-    Err(Error::invalid("body", "must be a JSON object"))
+    Err(NOT_AN_OBJECT)
 }
+
+const NOT_AN_OBJECT: Error =
+    Error::Invalid { field: Cow::Borrowed("body"), reason: Cow::Borrowed("must be a JSON object") };
 
 /// Parses JSON to its end. The path of a wrong field is looked up only after a failure, with a second pass that costs
 /// as much as the first.
@@ -68,9 +71,13 @@ fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
     })
 }
 
-/// Converts a part of a body, with the same errors as for a whole one.
-pub(crate) fn value<T: DeserializeOwned>(json: serde_json::Value) -> Result<T> {
-    serde_path_to_error::deserialize(json).map_err(wrong_field)
+/// Converts an object within a body, with the same errors as for a whole body.
+pub(crate) fn nested_object<T: DeserializeOwned>(json: serde_json::Value) -> Result<T> {
+    if json.is_object() {
+        serde_path_to_error::deserialize(json).map_err(wrong_field)
+    } else {
+        Err(NOT_AN_OBJECT)
+    }
 }
 
 /// The error of the field that the parser could not accept, or of the whole body.

@@ -119,6 +119,7 @@ fn bulk_creation_answers_for_every_line() {
     assert_eq!(each(lines, "status"), [201, 400, 409, 400, 201, 400]);
     assert_eq!(lines[1]["field"], "target");
     assert_eq!(lines[3]["field"], "colour");
+    assert_eq!(lines[5]["detail"], "body: must be a JSON object");
     assert_eq!(server.links_stored(), 2);
     server.manage(&lines[0]["link"], "DELETE").expect(204);
 }

@@ -105,7 +105,7 @@ pub(crate) async fn create_many(
     let requests = request
         .links
         .into_iter()
-        .map(|link| json::value::<CreateLink>(link).and_then(CreateLink::parse));
+        .map(|link| json::nested_object::<CreateLink>(link).and_then(CreateLink::parse));
     let done =
         app.links.create_many(requests.collect(), &caller, &asked.here(), idempotency).await?;
     let results: Vec<BulkLine> =
