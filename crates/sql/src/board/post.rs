@@ -124,9 +124,10 @@ fn posted_before(
 ) -> Result<BoardEvent, Failure> {
     let event = tx.one(&ONE, &event_key(channel, id), row::event)?;
     let event = event.ok_or_else(|| Error::internal("a message has no event"))?;
-    if let BoardEventContent::Message { body, reply_to, .. } = &event.content {
-        check_repeated(new, same_channel, body.as_ref(), *reply_to)?;
-    }
+    let BoardEventContent::Message { body, reply_to, .. } = &event.content else {
+        return Err(Error::internal("the event of a message is of another kind").into());
+    };
+    check_repeated(new, same_channel, body.as_ref(), *reply_to)?;
     Ok(event)
 }
 
