@@ -81,8 +81,10 @@ impl MovingFolder {
         let kept = |connection: &Connection| {
             Ok(query::one(connection, ACCOUNTS_ID, [], |row| row.get(0))?)
         };
-        let kept = self.readers.read(App::Accounts, kept).await?;
-        Ok(kept.unwrap_or(installation::first_accounts_id(&self.secret().await?)))
+        match self.readers.read(App::Accounts, kept).await? {
+            Some(id) => Ok(id),
+            None => Ok(installation::first_accounts_id(&self.secret().await?)),
+        }
     }
 
     /// Returns the last id that an account got; 0 before the first.

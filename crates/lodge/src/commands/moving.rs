@@ -87,7 +87,7 @@ async fn move_accounts(accounts: &AccountsMove) -> Result<bool> {
     let compared = compared?;
     for TableComparison { table, differences, .. } in &compared {
         if *differences > 0 {
-            errln!("{table}: {differences} rows differ");
+            errln!("{table}: rows that differ: {differences}");
         }
     }
     let rows_of = |name: &str| {

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow};
 use lodge_domain::{Error, links::moving::Move};
 use lodge_engines::mariadb::MoveDestination;
 use lodge_sql::{TableComparison, Watch, compare_accounts, copy_accounts};
@@ -14,6 +14,9 @@ use crate::config::{
     sources::BadConfig,
     stores::{AccountsStore, LinkStore},
 };
+
+const NO_DESTINATION: &str = "links.store must be \"cassandra\", or accounts.store \"mariadb\" in a process with the role accounts: \
+     the configuration must describe the destination of the move";
 
 /// What is moved from one data folder, each app to the store that the configuration names.
 pub(crate) struct Moves {
@@ -37,14 +40,9 @@ impl Moves {
     pub(crate) async fn prepare(config: &Config, from: &Path) -> Result<Self> {
         let has_links = config.links.store == LinkStore::Cassandra;
         let has_accounts = config.stores_accounts_in(AccountsStore::MariaDb);
-        ensure!(
-            has_links || has_accounts,
-            anyhow::anyhow!(
-                "links.store must be \"cassandra\", or accounts.store \"mariadb\" in a process with the role \
-                 accounts: the configuration must describe the destination of the move"
-            )
-            .context(BadConfig)
-        );
+        if !has_links && !has_accounts {
+            return Err(anyhow!(NO_DESTINATION).context(BadConfig));
+        }
         let folder = Arc::new(MovingFolder::open(from, &options(config))?);
         let links = if has_links {
             Some(cluster::moving(config, Arc::clone(&folder)).await?)

@@ -27,6 +27,21 @@ fn seeded() -> Lodge {
     source
 }
 
+/// Identities of two providers, a ticket and an outcome. The rows of the last accounts are removed because they were
+/// deleted long ago; their ids are not used again.
+const MORE: &str = "
+    INSERT INTO identities VALUES ('https://a.example', 'x', 1, 5), ('https://a.example', 'y', 2, 5),
+        ('https://b.example', 'a', 1, 5);
+    INSERT INTO tickets (digest, issuer, subject, expires_at) VALUES (zeroblob(32), 'https://b.example', 'b', 9);
+    INSERT INTO outcomes (attempt, fingerprint, at, outcome, app) VALUES (zeroblob(32), zeroblob(32), 1, '{}', 1);
+    DELETE FROM accounts WHERE username = 'dave';
+    UPDATE sqlite_sequence SET seq = seq + 100 WHERE name = 'accounts';";
+
+fn change_first_email(source: &Lodge, email: &str) {
+    let change = format!("UPDATE accounts SET email = {email} WHERE id = 1");
+    assert_eq!(source.database().execute(&change, []).unwrap(), 1);
+}
+
 fn move_into(database: &Database, source: &Lodge) -> CommandOutput {
     let destination = database.process();
     destination.run_within(DEADLINE, &["move", "--from", text(&source.data())])
@@ -54,16 +69,21 @@ fn a_move_brings_accounts_over_though_it_is_killed_twice() {
     server.post("/api/links").bearer(&ada).json(&link).expect(201);
     assert_eq!(change(&server, &ada, "bob", "action=ban"), 303);
     assert_eq!(server.stop(), Some(0));
-    // The row of an account that is deleted for long is removed; its id is not used again.
-    source.database().execute("DELETE FROM accounts WHERE username = 'dave'", []).unwrap();
+    source.database().execute_batch(MORE).unwrap();
     let last_id: u64 = source.query("SELECT seq FROM sqlite_sequence WHERE name = 'accounts'");
 
     kill_after(&database, &source, 500);
     database.process().run(&["serve"]).fails("is not finished");
     kill_after(&database, &source, 3_000);
+    change_first_email(&source, "'else@example.org'");
+    let changed = move_into(&database, &source).expect(1);
+    assert!(changed.out.contains("NOT VERIFIED: 1 differences"), "{changed:?}");
+    assert!(changed.err.contains("accounts: rows that differ: 1"), "{changed:?}");
+    database.process().run(&["serve"]).fails("is not finished");
+    change_first_email(&source, "NULL");
     for _ in 0..2 {
         let moved = move_into(&database, &source).expect(0).out;
-        assert!(moved.starts_with("6003 accounts, 51 sessions, 0 identities, "), "{moved}");
+        assert!(moved.starts_with("6003 accounts, 51 sessions, 3 identities, "), "{moved}");
         assert!(moved.contains(" s, verified\n"), "{moved}");
         assert!(moved.contains("set accounts.pictures"), "{moved}");
     }
