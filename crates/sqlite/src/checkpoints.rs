@@ -1,8 +1,9 @@
 //! Checkpoints the write-ahead log on a separate thread, and keeps its length bounded.
 //!
 //! A passive checkpoint blocks no connection, but cannot restart the log while the writer keeps writing. So the writer
-//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block even that; the log may
-//! then grow further, up to a length from which writes are refused.
+//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block even that, so long reads
+//! are paused before it; during one that does not end, such as a backup, the log may grow further, up to a length from
+//! which writes are refused.
 //!
 //! A restarted log still has the bytes of earlier pages, such as deleted texts. So its file is truncated, too, within
 //! [`wal_age_max`](crate::Options::wal_age_max) of each commit.
@@ -19,7 +20,10 @@ use std::{
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rusqlite::Connection;
 
-use crate::failure::SharedError;
+use crate::{
+    failure::SharedError,
+    long_reads::{LongReads, Pause},
+};
 
 /// How long a restart checkpoint, for which the writer waits, may wait for readers.
 const READERS_WAIT: Duration = Duration::from_millis(100);
@@ -27,6 +31,9 @@ const READERS_WAIT: Duration = Duration::from_millis(100);
 /// How long a truncation for which the writer waits may wait for readers. While long reads prevent it, it takes half a
 /// percent of the writer's time.
 const TRUNCATION_WAIT: Duration = Duration::from_millis(25);
+
+/// How long long reads stay paused for a checkpoint for which the writer waits, if it writes nothing meanwhile.
+const WRITER_WAIT: Duration = Duration::from_millis(100);
 
 /// The time until a prevented truncation is tried again.
 const TRUNCATION_RETRY: Duration = Duration::from_secs(5);
@@ -54,13 +61,14 @@ pub(crate) struct Checkpoints {
     length: AtomicU64,
     /// Whether there was a commit since the file was last truncated.
     grown: AtomicBool,
+    long_reads: Arc<LongReads>,
     limits: LogLimits,
 }
 
 #[derive(Debug)]
 struct State {
     requested: Option<Kind>,
-    running: bool,
+    running: Option<Kind>,
     /// The log's length when a checkpoint was last requested.
     requested_at: u64,
     /// Length from which a restart checkpoint is due.
@@ -74,9 +82,22 @@ struct State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// Copies what no reader prevents.
     Passive,
+    /// Pauses long reads, and copies as much as can be before a [`Self::Restart`].
+    Prepare,
+    /// Restarts the log; the writer waits.
     Restart,
+    /// Truncates the log, if its file has grown.
     Truncate,
+    /// Truncates the log after a [`Self::Truncate`] that the writer prevented; now it waits.
+    AwaitedTruncate,
+}
+
+impl Kind {
+    fn is_awaited(self) -> bool {
+        matches!(self, Self::Restart | Self::AwaitedTruncate)
+    }
 }
 
 impl State {
@@ -90,17 +111,18 @@ impl State {
         let grown = length - self.requested_at;
         let due = if self.is_truncation_due {
             self.is_truncation_due = false;
-            Some(Kind::Truncate)
+            Some(Kind::AwaitedTruncate)
         } else if length >= limits.max {
             Some(Kind::Restart)
         } else if length < self.restart_at {
             (grown >= limits.passive).then_some(Kind::Passive)
         } else if self.requested_at < self.restart_at {
-            // Runs before the restart checkpoint, so that little is left for that to copy.
-            Some(Kind::Passive)
+            Some(Kind::Prepare)
         } else {
-            let is_idle = self.requested.is_none() && !self.running;
-            (is_idle || grown >= limits.restart / 4).then_some(Kind::Restart)
+            let is_idle = self.requested.is_none() && self.running.is_none();
+            // The writer does not wait for long reads.
+            let may_wait = self.running != Some(Kind::Prepare) && grown >= limits.restart / 4;
+            (is_idle || may_wait).then_some(Kind::Restart)
         };
         if due.is_some() {
             self.requested_at = length;
@@ -114,7 +136,7 @@ impl Checkpoints {
     pub(crate) fn new(limits: LogLimits) -> Arc<Self> {
         let state = State {
             requested: None,
-            running: false,
+            running: None,
             requested_at: 0,
             restart_at: limits.restart,
             is_truncation_due: false,
@@ -127,8 +149,14 @@ impl Checkpoints {
             done: Condvar::new(),
             length: AtomicU64::new(0),
             grown: AtomicBool::new(true),
+            long_reads: Arc::default(),
             limits,
         })
+    }
+
+    /// The reads that checkpoints pause.
+    pub(crate) fn long_reads(&self) -> &Arc<LongReads> {
+        &self.long_reads
     }
 
     /// Starts the thread; `alive` is dropped when it ends.
@@ -158,15 +186,15 @@ impl Checkpoints {
         let mut state = self.state.lock();
         match state.due(self.length(), &self.limits) {
             None => {}
-            Some(Kind::Passive) => {
-                state.requested.get_or_insert(Kind::Passive);
-                self.wake.notify_one();
-            }
-            Some(kind @ Kind::Truncate) => self.wait_for(kind, &mut state),
-            Some(kind @ Kind::Restart) => {
+            Some(kind) if kind.is_awaited() => {
                 self.wait_for(kind, &mut state);
-                // A reader may have blocked the checkpoint; the writer does not wait for it at every group.
-                state.restart_at = self.length() + self.limits.restart / 4;
+                if kind == Kind::Restart {
+                    self.put_off_restart(&mut state);
+                }
+            }
+            Some(kind) => {
+                state.requested = Some(kind);
+                self.wake.notify_one();
             }
         }
         if self.length() >= self.limits.max {
@@ -175,6 +203,11 @@ impl Checkpoints {
             ));
         }
         Ok(())
+    }
+
+    /// A reader may have blocked the checkpoint; the writer does not wait for it at every group.
+    fn put_off_restart(&self, state: &mut State) {
+        state.restart_at = self.length() + self.limits.restart / 4;
     }
 
     /// Whether the writer will wait for a truncation.
@@ -210,58 +243,95 @@ impl Checkpoints {
     fn run(&self, connection: &Connection) {
         let mut state = self.state.lock();
         let mut truncation_at = Instant::now() + self.limits.age_max;
+        // Kept until the checkpoint for which the writer waits.
+        let mut pause = None;
         while !state.stopped {
-            let (kind, is_awaited) = match state.requested.take() {
-                Some(kind) => (kind, kind != Kind::Passive),
-                None if Instant::now() >= truncation_at => (Kind::Truncate, false),
+            let kind = match state.requested.take() {
+                Some(kind) => kind,
+                None if Instant::now() >= truncation_at => Kind::Truncate,
                 None => {
-                    self.wake.wait_until(&mut state, truncation_at);
+                    let pause_ends = pause.as_ref().map(|_| Instant::now() + WRITER_WAIT);
+                    let until = pause_ends.map_or(truncation_at, |end| end.min(truncation_at));
+                    if self.wake.wait_until(&mut state, until).timed_out() {
+                        pause = None;
+                    }
                     continue;
                 }
             };
-            state.running = true;
+            state.running = Some(kind);
             let is_complete =
-                MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind, is_awaited));
-            state.running = false;
-            if kind == Kind::Truncate {
-                let next = if is_complete { self.limits.age_max } else { TRUNCATION_RETRY };
-                truncation_at = Instant::now() + next;
-                // If the writer waited for it, only a reader can have prevented it.
-                state.is_truncation_due = !is_complete && !is_awaited;
+                MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind, &mut pause));
+            state.running = None;
+            match kind {
+                Kind::Passive | Kind::Restart => {}
+                Kind::Prepare if pause.is_some() => continue,
+                Kind::Prepare => self.put_off_restart(&mut state),
+                Kind::Truncate | Kind::AwaitedTruncate => {
+                    let next = if is_complete { self.limits.age_max } else { TRUNCATION_RETRY };
+                    truncation_at = Instant::now() + next;
+                    // With long reads paused, probably the writer prevented it.
+                    let is_due = kind == Kind::Truncate && !is_complete && pause.is_some();
+                    state.is_truncation_due = is_due;
+                    if is_due {
+                        continue;
+                    }
+                }
             }
-            if is_awaited {
+            if kind.is_awaited() {
                 state.waits_ended += 1;
                 self.done.notify_all();
             }
+            if kind != Kind::Passive {
+                pause = None;
+            }
         }
         drop(state);
+        drop(pause);
         // The writer has ended, and the remaining reads are short.
         self.run_mode(connection, "TRUNCATE", Duration::from_secs(1));
     }
 
-    /// Returns whether no reader or writer prevented it from completing its work. An `awaited` checkpoint may wait for
-    /// readers; another one would make the writer wait with it.
-    fn checkpoint(&self, connection: &Connection, kind: Kind, awaited: bool) -> bool {
+    /// Returns whether no reader or writer prevented it from completing its work. A checkpoint for which the writer
+    /// waits may wait for readers; another one would make the writer wait with it.
+    fn checkpoint<'a>(
+        &'a self,
+        connection: &Connection,
+        kind: Kind,
+        pause: &mut Option<Pause<'a>>,
+    ) -> bool {
         let before = self.length();
-        let patience = |longest| if awaited { longest } else { Duration::ZERO };
+        let passive = || self.run_mode(connection, "PASSIVE", Duration::ZERO);
+        let truncate = |patience| self.run_mode(connection, "TRUNCATE", patience);
         let is_complete = match kind {
-            Kind::Passive => return self.run_mode(connection, "PASSIVE", Duration::ZERO),
-            Kind::Restart => self.run_mode(connection, "RESTART", patience(READERS_WAIT)),
-            Kind::Truncate if !self.grown.swap(false, Ordering::Relaxed) => return true,
+            Kind::Passive => return passive(),
+            Kind::Prepare => return self.pause_long_reads(pause) && passive(),
+            Kind::Restart => self.run_mode(connection, "RESTART", READERS_WAIT),
+            _ if !self.grown.swap(false, Ordering::Relaxed) => return true,
             Kind::Truncate => {
                 // First without a lock. If a reader needs the log then, the lock is of use only to wait for it.
-                let is_copied = self.run_mode(connection, "PASSIVE", Duration::ZERO);
-                let is_truncated = (is_copied || awaited)
-                    && self.run_mode(connection, "TRUNCATE", patience(TRUNCATION_WAIT));
-                self.grown.fetch_or(!is_truncated, Ordering::Relaxed);
-                is_truncated
+                self.pause_long_reads(pause) && passive() && truncate(Duration::ZERO)
+            }
+            Kind::AwaitedTruncate => {
+                passive();
+                truncate(TRUNCATION_WAIT)
             }
         };
+        if matches!(kind, Kind::Truncate | Kind::AwaitedTruncate) {
+            self.grown.fetch_or(!is_complete, Ordering::Relaxed);
+        }
         if is_complete {
             // Not after a commit since, whose length is the right one.
             let _ = self.length.compare_exchange(before, 0, Ordering::Relaxed, Ordering::Relaxed);
         }
         is_complete
+    }
+
+    /// Pauses long reads, unless they are paused; returns false if one of them takes too long.
+    fn pause_long_reads<'a>(&'a self, pause: &mut Option<Pause<'a>>) -> bool {
+        if pause.is_none() {
+            *pause = self.long_reads.pause();
+        }
+        pause.is_some()
     }
 
     /// Runs a checkpoint, which waits this long for locks; returns whether it copied all of the log.
@@ -314,10 +384,10 @@ mod tests {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
         assert_eq!(state.due(63, &LIMITS), Some(Kind::Passive));
-        assert_eq!(state.due(64, &LIMITS), Some(Kind::Passive));
-        state.running = true;
+        assert_eq!(state.due(64, &LIMITS), Some(Kind::Prepare));
+        state.running = Some(Kind::Prepare);
         assert_eq!(state.due(70, &LIMITS), None);
-        state.running = false;
+        state.running = None;
         assert_eq!(state.due(71, &LIMITS), Some(Kind::Restart));
     }
 
@@ -326,7 +396,7 @@ mod tests {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
         state.is_truncation_due = true;
-        assert_eq!(state.due(1, &LIMITS), Some(Kind::Truncate));
+        assert_eq!(state.due(1, &LIMITS), Some(Kind::AwaitedTruncate));
         assert_eq!(state.due(1, &LIMITS), None);
     }
 
@@ -338,7 +408,7 @@ mod tests {
         // The reader has ended, and the log has restarted by itself.
         assert_eq!(state.due(1, &LIMITS), None);
         assert_eq!(state.due(63, &LIMITS), Some(Kind::Passive));
-        assert_eq!(state.due(64, &LIMITS), Some(Kind::Passive));
+        assert_eq!(state.due(64, &LIMITS), Some(Kind::Prepare));
         assert_eq!(state.due(65, &LIMITS), Some(Kind::Restart));
     }
 
@@ -346,9 +416,19 @@ mod tests {
     fn the_writer_eventually_waits_for_a_slow_checkpoint() {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
-        assert_eq!(state.due(64, &LIMITS), Some(Kind::Passive));
-        state.running = true;
+        assert_eq!(state.due(64, &LIMITS), Some(Kind::Prepare));
+        state.running = Some(Kind::Passive);
         assert_eq!(state.due(79, &LIMITS), None);
         assert_eq!(state.due(80, &LIMITS), Some(Kind::Restart));
+    }
+
+    #[test]
+    fn the_writer_waits_for_no_pause_of_long_reads() {
+        let checkpoints = ready();
+        let mut state = checkpoints.state.lock();
+        assert_eq!(state.due(64, &LIMITS), Some(Kind::Prepare));
+        state.running = Some(Kind::Prepare);
+        assert_eq!(state.due(999, &LIMITS), None);
+        assert_eq!(state.due(1_000, &LIMITS), Some(Kind::Restart));
     }
 }

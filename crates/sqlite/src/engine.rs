@@ -140,23 +140,22 @@ impl Engine {
             queue: options.reader_queue,
             page_cache_bytes: options.page_cache_bytes,
             time_max: READ_TIME_MAX,
-            is_background: false,
         };
         let readers = Readers::start(&file, size)?;
         let one = readers::Size { threads: 1, ..size };
         let scans = Readers::start(&file, one)?;
-        let slow = readers::Size { is_background: true, ..one };
+        let long = checkpoints.long_reads();
         let text =
-            readers::Size { queue: TEXT_SEARCHES_MAX, time_max: TEXT_SEARCH_TIME_MAX, ..slow };
-        let link_searches = Readers::start(&file, text)?;
-        let few = readers::Size { queue: SEARCHES_MAX, time_max: SEARCH_TIME_MAX, ..slow };
-        let searches = Searches::new(Readers::start(&file, few)?, SEARCHES_MAX);
+            readers::Size { queue: TEXT_SEARCHES_MAX, time_max: TEXT_SEARCH_TIME_MAX, ..one };
+        let link_searches = Readers::start_long(&file, text, long)?;
+        let few = readers::Size { queue: SEARCHES_MAX, time_max: SEARCH_TIME_MAX, ..one };
+        let searches = Searches::new(Readers::start_long(&file, few, long)?, SEARCHES_MAX);
         let of_board = readers::Size { threads: BOARD_READERS, ..size };
         let board = Readers::start(&file, of_board)?;
-        let board_searches = Readers::start(&file, text)?;
+        let board_searches = Readers::start_long(&file, text, long)?;
         // Some queued pages may belong to cancelled exports.
-        let pages = readers::Size { queue: 2 * EXPORTS_MAX, time_max: EXPORT_TIME_MAX, ..slow };
-        let exports = Readers::start(&file, pages)?;
+        let pages = readers::Size { queue: 2 * EXPORTS_MAX, time_max: EXPORT_TIME_MAX, ..one };
+        let exports = Readers::start_long(&file, pages, long)?;
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
         let (carried, now) = (Arc::clone(&checkpoints), Box::new(Instant::now));

@@ -17,6 +17,7 @@ mod inspect;
 mod installation;
 mod job;
 mod links;
+mod long_reads;
 mod migrations;
 mod moving;
 mod options;

@@ -59,13 +59,7 @@ impl MovingFolder {
             return Err(OpenError::Older { file, found, needed: migrations::NEWEST });
         }
         let page_cache_bytes = options.page_cache_bytes;
-        let size = Size {
-            threads: 1,
-            queue: QUEUE,
-            page_cache_bytes,
-            time_max: TIME_MAX,
-            is_background: false,
-        };
+        let size = Size { threads: 1, queue: QUEUE, page_cache_bytes, time_max: TIME_MAX };
         Ok(Self { readers: Readers::start(&file, size)?, _folder: lock })
     }
 

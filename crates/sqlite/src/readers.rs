@@ -15,12 +15,15 @@ use crate::{
     failure::Failure,
     folder::OpenError,
     job::{Work, leaving},
+    long_reads::LongReads,
 };
 
 /// A pool of reader threads.
 pub(crate) struct Readers {
     threads: Workers<Connection>,
     time_max: Duration,
+    /// `None` if the reads of this pool are short.
+    long_reads: Option<Arc<LongReads>>,
 }
 
 /// The size and limits of a pool.
@@ -34,8 +37,6 @@ pub(crate) struct Size {
     pub(crate) page_cache_bytes: usize,
     /// How long a request may run, not counting its wait.
     pub(crate) time_max: Duration,
-    /// Whether the threads leave the cores to others: searches and exports compute for long.
-    pub(crate) is_background: bool,
 }
 
 /// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller: well below a millisecond,
@@ -55,14 +56,32 @@ fn lower_priority() {
 impl Readers {
     /// Starts the threads on the database `file`. They end once the pool is closed and the queues are empty.
     pub(crate) fn start(file: &Path, size: Size) -> Result<Self, OpenError> {
+        Self::start_with(file, size, None)
+    }
+
+    /// As [`Self::start`], for searches and exports, which compute for long: the threads leave the cores to others, and
+    /// a checkpoint may pause the reads.
+    pub(crate) fn start_long(
+        file: &Path,
+        size: Size,
+        long_reads: &Arc<LongReads>,
+    ) -> Result<Self, OpenError> {
+        Self::start_with(file, size, Some(Arc::clone(long_reads)))
+    }
+
+    fn start_with(
+        file: &Path,
+        size: Size,
+        long_reads: Option<Arc<LongReads>>,
+    ) -> Result<Self, OpenError> {
         let open = |_| connection::reader(file, size.page_cache_bytes);
         let connections: rusqlite::Result<Vec<_>> = (0..size.threads.max(1)).map(open).collect();
         let connections =
             connections.map_err(|source| OpenError::Database { file: file.to_owned(), source })?;
-        let begin = if size.is_background { lower_priority } else { || {} };
+        let begin = if long_reads.is_some() { lower_priority } else { || {} };
         let threads = Workers::start_with("lodge-reader", connections, size.queue, begin)
             .map_err(|source| OpenError::File { path: file.to_owned(), source })?;
-        Ok(Self { threads, time_max: size.time_max })
+        Ok(Self { threads, time_max: size.time_max, long_reads })
     }
 
     /// Runs `work` on one of the threads. It sees every commit acknowledged before. It is interrupted when it has run
@@ -82,7 +101,9 @@ impl Readers {
         let time_max = self.time_max;
         let caller = Arc::new(());
         let waiting = Arc::downgrade(&caller);
+        let long_reads = self.long_reads.clone();
         let bounded = move |connection: &mut Connection| {
+            let _running = long_reads.as_deref().map(LongReads::begin);
             interrupt(connection, Instant::now() + time_max, waiting)?;
             Ok(work(connection)?)
         };

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,7 +15,9 @@ use lodge_domain::{
     board::{Action, BoardLog as _, Body, Slug},
 };
 use lodge_sql::App;
+use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
+use tokio::task::JoinSet;
 
 use super::{board, create, execute, is_there, is_unavailable, open};
 use crate::{Options, engine::Engine};
@@ -181,4 +184,60 @@ async fn a_truncation_that_a_writer_prevents_is_done_before_the_next_write() {
     busy.execute_batch("COMMIT").unwrap();
     write_much(&engine, 1).await.unwrap();
     assert!(!is_in_files(&engine, "xylophonequagga"));
+}
+
+/// The reads of each of two pools that have begun.
+#[derive(Default)]
+struct Begun(Mutex<[u64; 2]>, Condvar);
+
+impl Begun {
+    /// Keeps a snapshot until the other pool has a newer one, or for a moment if it gets none.
+    fn read(&self, pool: usize, connection: &Connection) -> Result<(), crate::failure::Failure> {
+        let snapshot = connection.unchecked_transaction()?;
+        snapshot.query_row("SELECT count(*) FROM meta", [], |_| Ok(()))?;
+        let mut begun = self.0.lock();
+        begun[pool] += 1;
+        self.1.notify_all();
+        let (other, deadline) = (begun[1 - pool], Instant::now() + Duration::from_millis(200));
+        self.1.wait_while_until(&mut begun, |begun| begun[1 - pool] == other, deadline);
+        Ok(())
+    }
+}
+
+/// Starts searches that overlap, so that one of them always has a snapshot. They end when the tasks are dropped.
+fn overlapping_searches(engine: &Arc<Engine>) -> JoinSet<()> {
+    let begun = Arc::<Begun>::default();
+    let mut tasks = JoinSet::new();
+    for pool in 0..2 {
+        let (engine, begun) = (Arc::clone(engine), Arc::clone(&begun));
+        tasks.spawn(async move {
+            loop {
+                let begun = Arc::clone(&begun);
+                let searches = [&engine.link_searches, &engine.board_searches][pool];
+                let search = move |connection: &Connection| begun.read(pool, connection);
+                searches.read(App::Links, search).await.unwrap();
+            }
+        });
+    }
+    tasks
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_that_follow_one_another_do_not_prevent_a_truncation() {
+    let (engine, _folder) = open(&erasing_soon());
+    let _searches = overlapping_searches(&engine);
+    execute(&engine, "INSERT INTO meta VALUES ('a', CAST('xylophonequagga' AS BLOB))")
+        .await
+        .unwrap();
+    execute(&engine, "DELETE FROM meta WHERE name = 'a'").await.unwrap();
+    until_erased(&engine, "xylophonequagga", tokio::task::yield_now).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_that_follow_one_another_do_not_prevent_writes() {
+    let (engine, _folder) = open(&options());
+    let _searches = overlapping_searches(&engine);
+    for number in 0..200 {
+        write_much(&engine, number).await.unwrap();
+    }
 }

@@ -132,13 +132,7 @@ const ENDLESS: &str =
 
 /// A pool of one thread, whose reads may take so long.
 fn one_thread(engine: &Engine, time_max: Duration) -> Readers {
-    let size = Size {
-        threads: 1,
-        queue: QUEUE,
-        page_cache_bytes: 64 << 10,
-        time_max,
-        is_background: false,
-    };
+    let size = Size { threads: 1, queue: QUEUE, page_cache_bytes: 64 << 10, time_max };
     Readers::start(&engine.file, size).unwrap()
 }
 
