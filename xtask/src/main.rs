@@ -6,6 +6,7 @@ mod asvs;
 mod bench;
 mod check;
 mod cluster;
+mod dependencies;
 mod docs;
 mod faults;
 mod fuzz;
@@ -39,6 +40,8 @@ enum Command {
     Nightly(nightly::Options),
     /// Check the imports between crates and modules, and list each forbidden one.
     Imports,
+    /// Check licences, sources and known vulnerabilities of all dependencies; installs cargo-deny.
+    Dependencies,
     /// Measure performance.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -70,6 +73,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test(options) => test::run(&options),
         Command::Nightly(options) => nightly::run(&options),
         Command::Imports => imports::run(),
+        Command::Dependencies => dependencies::run(),
         Command::Bench(bench) => bench::run(bench),
         Command::Cluster(command) => cluster::run(&command),
         Command::Faults(options) => faults::run(&options),

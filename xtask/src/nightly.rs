@@ -41,7 +41,12 @@ is the last run of a step; for a resumed run the minutes are those of its last p
 | --- | --- | --- | --- | --- | --- |
 ";
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
+    step(
+        "dependencies",
+        "licences, sources and known vulnerabilities of all dependencies",
+        &["dependencies"],
+    ),
     step("rustdoc", "documentation without warnings", &["test", "--only", "rustdoc"]),
     step(
         "alone",
@@ -128,7 +133,7 @@ impl Step {
         let began = Instant::now();
         let mut arguments = self.arguments.to_vec();
         // Tests save no results: all of them run again.
-        if resume && self.arguments[0] != "test" {
+        if resume && !["test", "dependencies"].contains(&self.arguments[0]) {
             arguments.push("--resume");
         }
         let ran = process::run(&program.to_string_lossy(), &arguments, &[(DEPTH, NIGHTLY)]);

@@ -84,6 +84,11 @@ pub(crate) fn provide_fuzzing() -> Result<()> {
     provide_built("cargo-fuzz", &["--debug", "cargo-fuzz"])
 }
 
+/// Provides the checker of dependencies.
+pub(crate) fn provide_deny() -> Result<()> {
+    provide_built("cargo-deny", &["--debug", "cargo-deny"])
+}
+
 /// Builds a program from crates.io if it is missing.
 fn provide_built(program: &str, install: &[&str]) -> Result<()> {
     if runs(program) {
