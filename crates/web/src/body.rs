@@ -108,8 +108,8 @@ impl FullBody {
         memory: BodyMemory<'_>,
         time: Duration,
     ) -> Result<BufferedBody<'_>, Problem> {
-        if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
-            return Err(too_large());
+        if let Some(limit) = limited.size_hint().upper().filter(|limit| announced > *limit) {
+            return Err(too_large(limit));
         }
         let read = read_within(announced, limited, memory);
         timeout(time, read).await.unwrap_or_else(|_| Err(late()))
@@ -124,9 +124,10 @@ async fn read_within(
     mut memory: BodyMemory<'_>,
 ) -> Result<BufferedBody<'_>, Problem> {
     let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+    let bytes_max = body.size_hint().upper().unwrap_or(u64::MAX);
     let (mut whole, mut since_pause) = (BytesMut::new(), 0);
     let mut long = None;
-    while let Some(frame) = next_frame(&mut body, memory.budget()).await? {
+    while let Some(frame) = next_frame(&mut body, memory.budget(), bytes_max).await? {
         let Ok(data) = frame.into_data() else { continue };
         let length = whole.len() + data.len();
         memory.grow_to(length)?;
@@ -148,10 +149,14 @@ async fn read_within(
 }
 
 /// Waits for the next frame; while memory is scarce, not for long.
-async fn next_frame(body: &mut Body, budget: &BodyBudget) -> Result<Option<Frame<Bytes>>, Problem> {
+async fn next_frame(
+    body: &mut Body,
+    budget: &BodyBudget,
+    bytes_max: u64,
+) -> Result<Option<Frame<Bytes>>, Problem> {
     loop {
         match timeout(STALL, body.frame()).await {
-            Ok(frame) => return frame.transpose().map_err(unreadable),
+            Ok(frame) => return frame.transpose().map_err(|error| unreadable(error, bytes_max)),
             Err(_) if budget.is_scarce() => return Err(late()),
             Err(_) => {}
         }
@@ -162,15 +167,16 @@ fn late() -> Problem {
     Problem::new(StatusCode::REQUEST_TIMEOUT, "the body was not received within the time limit")
 }
 
-fn unreadable(error: axum::Error) -> Problem {
+fn unreadable(error: axum::Error, bytes_max: u64) -> Problem {
     if error.into_inner().is::<LengthLimitError>() {
-        return too_large();
+        return too_large(bytes_max);
     }
     Problem::new(StatusCode::BAD_REQUEST, "the body ended early or is malformed")
 }
 
-fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route accepts")
+fn too_large(bytes_max: u64) -> Problem {
+    let detail = format!("the body is larger than this route accepts: at most {bytes_max} bytes");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub(crate) struct SiteContext {
     pub(crate) key_sessions: KeySessions,
     /// The accounts service; `None` if accounts are disabled.
     pub(crate) accounts: Option<AccountsClient>,
+    /// Whether visitors may create accounts.
+    pub(crate) open_sign_up: bool,
     /// Signs what idempotency keys are compared by.
     pub(crate) secret: InstallationSecret,
     /// Records security events.

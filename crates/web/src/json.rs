@@ -105,13 +105,16 @@ fn wrong_body(error: &serde_json::Error) -> Error {
 fn plain(error: &serde_json::Error) -> String {
     let said = short(&error.to_string());
     let Some((repeated, expected)) = said.rsplit_once(", expected ") else { return said };
-    let (kind, place) = expected.split_once(' ').unwrap_or((expected, ""));
+    let (kind, place) = expected.split_once(" at ").unwrap_or((expected, "the end"));
     let kind = match kind {
-        "u8" | "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number",
+        "u8" | "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number in the documented range",
         "f64" => "a number",
+        "a sequence" => "an array",
+        "a map" => "an object",
+        _ if kind.starts_with("struct ") => "an object",
         _ => return said,
     };
-    format!("{repeated}, expected {kind} {place}")
+    format!("{repeated}, expected {kind} at {place}")
 }
 
 /// Deserializes an optional field that may be absent but not `null`.
@@ -185,9 +188,12 @@ mod tests {
         let said = |json: &[u8]| read::<Vec<u64>>(json).unwrap_err().to_string();
         let array = body_of::<HashMap<String, u8>>(&HeaderMap::new(), b"[\"x\"]").unwrap_err();
         assert_eq!(array.detail, "body: must be a JSON object");
-        let expected = "invalid value: integer `-1`, expected a whole number at line 1 column 3";
-        assert!(said(b"[-1]").ends_with(expected), "{}", said(b"[-1]"));
-        assert!(said(b"{}").ends_with("expected a sequence at line 1 column 0"), "{}", said(b"{}"));
+        let ends = |json, end: &str| assert!(said(json).ends_with(end), "{}", said(json));
+        ends(
+            b"[-1]",
+            "integer `-1`, expected a whole number in the documented range at line 1 column 3",
+        );
+        ends(b"{}", "expected an array at line 1 column 0");
     }
 
     #[test]

@@ -313,25 +313,27 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
         let query = Query::from_request_parts(parts, state).await;
         query.map(|Query(parameters)| Self(parameters)).map_err(|rejection| {
             let text = rejection.body_text();
-            let why = text.trim_start_matches("Failed to deserialize query string: ");
-            Error::invalid("query", plain(why)).into()
+            wrong_parameter(text.trim_start_matches("Failed to deserialize query string: ")).into()
         })
     }
 }
 
-/// Rewords a parser's message about a parameter.
-fn plain(why: &str) -> String {
+/// The error of the parameter that a parser's message names, or of the whole query.
+fn wrong_parameter(why: &str) -> Error {
     const NO_NUMBERS: [&str; 4] = [
         "invalid digit found in string",
         "cannot parse integer from empty string",
         "number too large to fit in target type",
         "number too small to fit in target type",
     ];
+    let invalid = |field: &str, reason| Error::Invalid { field: field.to_owned().into(), reason };
+    let missing = why.strip_prefix("missing field `").and_then(|name| name.strip_suffix('`'));
     match why.split_once(": ") {
+        _ if let Some(name) = missing => invalid(name, "is missing".into()),
         Some((name, said)) if NO_NUMBERS.contains(&said) => {
-            format!("{name} must be a whole number in the documented range")
+            invalid(name, "must be a whole number in the documented range".into())
         }
-        _ => format!("cannot be parsed: {why}"),
+        _ => invalid("query", format!("cannot be parsed: {why}").into()),
     }
 }
 
@@ -366,10 +368,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parameter_that_is_no_number_is_reported_in_plain_words() {
-        let said = plain("limit: invalid digit found in string");
-        assert_eq!(said, "limit must be a whole number in the documented range");
-        assert_eq!(plain("unknown field `x`"), "cannot be parsed: unknown field `x`");
+    fn a_wrong_parameter_is_named() {
+        let said = |why| wrong_parameter(why).to_string();
+        let limit = said("limit: invalid digit found in string");
+        assert_eq!(limit, "limit: must be a whole number in the documented range");
+        assert_eq!(said("missing field `q`"), "q: is missing");
+        assert_eq!(said("unknown field `x`"), "query: cannot be parsed: unknown field `x`");
     }
 
     #[test]

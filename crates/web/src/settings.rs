@@ -23,6 +23,8 @@ pub struct SiteSettings {
     pub owner_creations_per_minute: u32,
     /// Links that one account or API key may create per day; 0 is no limit.
     pub owner_creations_per_day: u32,
+    /// Whether visitors may create accounts.
+    pub open_sign_up: bool,
     /// Accounts that one address may create per minute; 0 is no limit.
     pub sign_ups_per_minute: u32,
     /// Passwords and keys that one address may try per minute; 0 is no limit.

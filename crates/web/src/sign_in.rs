@@ -47,6 +47,8 @@ struct LoginPage<'a> {
     signed_in_as: Option<&'a str>,
     /// Whether accounts are enabled.
     accounts: bool,
+    /// The path of the sign-up form, if sign-up is open.
+    sign_up: Option<&'static str>,
     /// Providers offered beside the password.
     providers: &'a [Provider],
     /// Whether API keys are accepted: they own links.
@@ -58,6 +60,27 @@ struct LoginPage<'a> {
     wrong: Option<&'a str>,
     /// The error of the API key.
     wrong_key: Option<&'a str>,
+}
+
+/// Paths of pages that need a sign-in, and what the sign-in page says to a visitor from there.
+const PURPOSES: [(&str, &str); 5] = [
+    ("/links", "Sign in to see your links."),
+    ("/board", "The board is for members. Sign in to read and write."),
+    ("/rides/passes", "Sign in to see your lift passes."),
+    ("/account", "Sign in to see your account."),
+    ("/admin", "Sign in as an administrator or a moderator."),
+];
+
+impl LoginPage<'_> {
+    /// Why the visitor was sent here, if a page that needs a sign-in did it.
+    fn purpose(&self) -> Option<&'static str> {
+        let next = self.typed.next.split('?').next().unwrap_or_default();
+        let leads_to = |path: &str| {
+            next.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let purpose = PURPOSES.iter().find(|(path, _)| leads_to(path));
+        purpose.filter(|_| self.signed_in_as.is_none()).map(|(_, text)| *text)
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -109,6 +132,7 @@ fn login<'a>(
     LoginPage {
         signed_in_as,
         accounts: site.accounts.is_some(),
+        sign_up: site.open_sign_up.then_some("/signup"),
         providers,
         keys: site.navigation.has("links"),
         typed,
@@ -333,6 +357,7 @@ mod tests {
             let html = check::rendered(&LoginPage {
                 signed_in_as: Some(HOSTILE_INPUT),
                 accounts,
+                sign_up: accounts.then_some("/signup"),
                 providers: &providers,
                 keys,
                 typed: &typed,
@@ -341,6 +366,30 @@ mod tests {
                 wrong_key: Some(HOSTILE_INPUT),
             });
             assert!(!html.contains("correct horse"), "{html}");
+            assert_eq!(html.contains("Create an account"), accounts);
         }
+    }
+
+    #[test]
+    fn the_sign_in_page_says_why_it_was_shown() {
+        let purpose = |next: &str| {
+            let typed = SignInForm { next: next.to_owned(), ..SignInForm::default() };
+            let page = LoginPage {
+                signed_in_as: None,
+                accounts: true,
+                sign_up: None,
+                providers: &[],
+                keys: false,
+                typed: &typed,
+                offers_setup: false,
+                wrong: None,
+                wrong_key: None,
+            };
+            page.purpose()
+        };
+        assert_eq!(purpose("/links"), Some("Sign in to see your links."));
+        assert_eq!(purpose("/links?tag=a"), Some("Sign in to see your links."));
+        assert!(purpose("/board/lobby").is_some_and(|text| text.contains("members")));
+        assert_eq!((purpose(""), purpose("/linksx"), purpose("/")), (None, None, None));
     }
 }

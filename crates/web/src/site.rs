@@ -99,6 +99,7 @@ impl Site {
             keys: self.keys,
             key_sessions: self.key_sessions,
             accounts: self.accounts,
+            open_sign_up: settings.open_sign_up,
             secret: self.secret,
             security: self.security,
             clock: self.clock,

@@ -22,27 +22,30 @@ pub struct Blocklist {
 }
 
 /// The result of loading a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// Distinct hosts that are now blocked.
     pub hosts: usize,
     /// Entries that are no host names and block nothing.
     pub unreadable: usize,
+    /// The first such entry.
+    pub first_unreadable: Option<String>,
 }
 
 impl Blocklist {
     /// Replaces the list by `text`: one host per line, `#` starts a comment; lines of a hosts file (`0.0.0.0 host
     /// other-host`) are accepted too.
     pub fn replace(&self, text: &str) -> Listed {
-        let (mut hosts, mut unreadable) = (HashSet::new(), 0);
+        let (mut hosts, mut unreadable, mut first_unreadable) = (HashSet::new(), 0, None);
         for name in text.lines().flat_map(names_of_line) {
             if let Some(host) = host_of_name(name) {
                 hosts.insert(host);
             } else {
                 unreadable += 1;
+                first_unreadable.get_or_insert_with(|| name.to_owned());
             }
         }
-        let listed = Listed { hosts: hosts.len(), unreadable };
+        let listed = Listed { hosts: hosts.len(), unreadable, first_unreadable };
         let mut place = self.hosts.write();
         self.in_use.store(listed.hosts > 0, Ordering::Release);
         *place = Arc::new(hosts);
@@ -90,15 +93,18 @@ fn host_of_name(name: &str) -> Option<Box<str>> {
 mod tests {
     use super::*;
 
-    fn listed(hosts: usize, unreadable: usize) -> Listed {
-        Listed { hosts, unreadable }
+    /// Hosts and unreadable entries.
+    fn replace(list: &Blocklist, text: &str) -> (usize, usize) {
+        let listed = list.replace(text);
+        assert_eq!(listed.first_unreadable.is_some(), listed.unreadable > 0);
+        (listed.hosts, listed.unreadable)
     }
 
     #[test]
     fn a_listed_host_blocks_itself_and_its_subdomains() {
         let list = Blocklist::default();
         let text = "# a comment\nevil.example\n0.0.0.0 bücher.example # why\n\n";
-        assert_eq!(list.replace(text), listed(2, 0));
+        assert_eq!(replace(&list, text), (2, 0));
         let blocks = |text: &str| Target::parse(text).is_ok_and(|target| list.blocks(&target));
         assert!(blocks("https://evil.example/x"));
         assert!(blocks("https://EVIL.example./x"));
@@ -106,7 +112,7 @@ mod tests {
         assert!(blocks("http://bücher.example"));
         assert!(!blocks("https://notevil.example/"));
         assert!(!blocks("https://example/"));
-        assert_eq!(list.replace(""), listed(0, 0));
+        assert_eq!(replace(&list, ""), (0, 0));
         assert!(!blocks("https://evil.example/x"));
     }
 
@@ -120,7 +126,7 @@ mod tests {
             "fe80::1%lo0 evil.example sub.worse.example bad.example",
             "evil.example sub.worse.example bad.example",
         ] {
-            assert_eq!(list.replace(line), listed(3, 0), "{line}");
+            assert_eq!(replace(&list, line), (3, 0), "{line}");
             for host in ["evil.example", "sub.worse.example", "bad.example"] {
                 assert!(blocks(host), "{host} of {line}");
             }
@@ -128,7 +134,7 @@ mod tests {
                 assert!(!blocks(host), "{host} of {line}");
             }
         }
-        assert_eq!(list.replace("192.0.2.7\n"), listed(1, 0), "alone, it is the host");
+        assert_eq!(replace(&list, "192.0.2.7\n"), (1, 0), "alone, it is the host");
         assert!(blocks("http://192.0.2.7/"));
     }
 
@@ -137,12 +143,12 @@ mod tests {
         let list = Blocklist::default();
         let text = "*.evil.example\n||bad.example^\n0.0.0.0 a..b *.c.example worse.example\n\
                     http://d.example/\n# *\nworse.example\n";
-        assert_eq!(list.replace(text), listed(1, 5));
+        assert_eq!(replace(&list, text), (1, 5));
         let blocks = |text: &str| Target::parse(text).is_ok_and(|target| list.blocks(&target));
         assert!(blocks("https://www.worse.example/"));
         assert!(!blocks("https://evil.example/"));
         assert!(!blocks("https://a.evil.example/"));
-        assert_eq!(list.replace("*"), listed(0, 1));
+        assert_eq!(list.replace("*").first_unreadable.as_deref(), Some("*"));
         assert!(!blocks("https://www.worse.example/"));
     }
 }

@@ -345,7 +345,11 @@ async fn execute_user_command(
         }
         // The next sweep deletes the files: this process may not have the picture folder.
         UserCommand::TakePicture { username } => {
-            CommandOutcome::User(accounts.take_picture(&user(username).await?, None).await?.0)
+            let taken = accounts.take_picture(&user(username).await?, None).await?;
+            let (account, Some(_)) = taken else {
+                return Err(Error::not_found("this account has no picture"));
+            };
+            CommandOutcome::User(account)
         }
         UserCommand::Events { username } => {
             CommandOutcome::UserEvents(accounts.events(&username).await?)

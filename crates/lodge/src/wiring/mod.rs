@@ -289,6 +289,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Result<Site> {
         creations_per_minute: config.limits.creations_per_minute,
         owner_creations_per_minute: config.limits.owner_creations_per_minute,
         owner_creations_per_day: config.limits.owner_creations_per_day,
+        open_sign_up: config.accounts.open_sign_up,
         sign_ups_per_minute: config.limits.sign_ups_per_minute,
         attempts_per_minute: config.limits.attempts_per_minute,
         access_log: config.log.requests,
@@ -361,9 +362,9 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
     };
     let listed = blocklist.replace(&text);
     tracing::info!(hosts = listed.hosts, file = %file.display(), "blocklist read");
-    let unreadable = listed.unreadable;
-    if unreadable > 0 {
-        tracing::warn!(file = %file.display(), "{unreadable} entries of the blocklist are not host names");
+    if let Some(first) = listed.first_unreadable {
+        let count = listed.unreadable;
+        tracing::warn!(file = %file.display(), count, first, "entries of the blocklist are not host names");
     }
     Ok(())
 }

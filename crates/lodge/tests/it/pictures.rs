@@ -279,6 +279,8 @@ fn staff_remove_pictures_of_accounts_below_their_role() {
 
     lodge.admin(&["user", "picture-remove", "ada"]);
     assert_eq!(server.get("/api/users/ada").json()["picture"], Value::Null);
+    let again = lodge.run(&["admin", "user", "picture-remove", "ada"]);
+    assert!(again.code == 1 && again.err.contains("this account has no picture"), "{again:?}");
 }
 
 #[test]

@@ -68,8 +68,12 @@ fn the_sign_up_page() {
         next: evil(),
     };
     let errors = form.parse().err().unwrap();
-    let html =
-        rendered(&SignUpPage { signed_in_as: Some(&form.username), form: &form, errors: &errors });
+    let html = rendered(&SignUpPage {
+        signed_in_as: Some(&form.username),
+        is_open: true,
+        form: &form,
+        errors: &errors,
+    });
     assert!(
         html.contains("id=\"username-error\"") && html.contains("<details class=\"more\" open>")
     );
@@ -78,7 +82,10 @@ fn the_sign_up_page() {
     assert!(errors.of("password").is_some(), "every wrong field is named at once");
     let typed = SignUpForm { password: "correct horse".to_owned(), ..SignUpForm::default() };
     let errors = FormErrors::default();
-    rendered(&SignUpPage { signed_in_as: None, form: &typed, errors: &errors });
+    rendered(&SignUpPage { signed_in_as: None, is_open: true, form: &typed, errors: &errors });
+    let html =
+        rendered(&SignUpPage { signed_in_as: None, is_open: false, form: &typed, errors: &errors });
+    assert!(html.contains("Sign-up is closed") && !html.contains("action=\"/signup\""), "{html}");
 }
 
 #[test]

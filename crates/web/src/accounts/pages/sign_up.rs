@@ -31,6 +31,8 @@ use crate::{
 pub(super) struct SignUpPage<'a> {
     /// The account or API key that the visitor is signed in to.
     pub(super) signed_in_as: Option<&'a str>,
+    /// Whether visitors may create accounts.
+    pub(super) is_open: bool,
     pub(super) form: &'a SignUpForm,
     pub(super) errors: &'a FormErrors,
 }
@@ -78,7 +80,9 @@ pub(super) async fn form(
     let person = session::page_caller(&app.site, &asked).await?;
     let form = SignUpForm { form: forms::id(&*app.site.random), next, ..SignUpForm::default() };
     let signed_in_as = person.as_ref().map(PageCaller::name);
-    let page = SignUpPage { signed_in_as, form: &form, errors: &FormErrors::default() };
+    let errors = FormErrors::default();
+    let is_open = app.site.open_sign_up;
+    let page = SignUpPage { signed_in_as, is_open, form: &form, errors: &errors };
     pages::page(&app.site, StatusCode::OK, &page)
 }
 
@@ -132,5 +136,6 @@ pub(super) async fn welcome(
 /// Shows the form again with the typed text and the errors.
 fn again(app: &AccountsApp, form: SignUpForm, errors: &FormErrors) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
-    pages::form_page(&app.site, errors, &SignUpPage { signed_in_as: None, form: &form, errors })
+    let page = SignUpPage { signed_in_as: None, is_open: true, form: &form, errors };
+    pages::form_page(&app.site, errors, &page)
 }
