@@ -1,6 +1,6 @@
 //! Developer commands: `cargo xtask test`, `cargo xtask nightly`, `cargo xtask imports`,
 //! `cargo xtask bench links`, `cargo xtask cluster up`, `cargo xtask faults`, `cargo xtask mutations`,
-//! `cargo xtask fuzz`.
+//! `cargo xtask fuzz`, `cargo xtask dependencies`.
 
 mod asvs;
 mod bench;

@@ -12,7 +12,7 @@ use crate::{process, results};
 /// Options of `cargo xtask nightly`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Skip the steps that have passed on this commit, and in an interrupted step the faults, mutations and
+    /// Skip the steps but `dependencies` that have passed on this commit, and in an interrupted step the faults, mutations and
     /// fuzz targets that have. A commit that changes only Markdown files counts as the one before it.
     #[arg(long)]
     resume: bool,
@@ -89,7 +89,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if !options.only.is_empty() && !options.only.iter().any(|only| only == step.name) {
             continue;
         }
-        if options.resume && has_passed(&file, step.name, &commit)? {
+        // The list of vulnerabilities changes without a commit.
+        let is_same = step.name != "dependencies";
+        if options.resume && is_same && has_passed(&file, step.name, &commit)? {
             println!("── {}: already passed on {commit}", step.name);
             continue;
         }

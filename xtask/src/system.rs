@@ -86,7 +86,7 @@ pub(crate) fn provide_fuzzing() -> Result<()> {
 
 /// Provides the checker of dependencies.
 pub(crate) fn provide_deny() -> Result<()> {
-    provide_built("cargo-deny", &["--debug", "cargo-deny"])
+    provide_built("cargo-deny", &["--debug", "cargo-deny@0.20.2"])
 }
 
 /// Builds a program from crates.io if it is missing.

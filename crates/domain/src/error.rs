@@ -46,7 +46,7 @@ pub enum Error {
     #[error("this Idempotency-Key was used for another request; use a new key for a new request")]
     KeyReused,
     /// The caller exceeds a rate limit.
-    #[error("too many requests; try again in {} s", retry_after.as_secs().max(1))]
+    #[error("too many requests; try again in {} s", whole_seconds(*retry_after))]
     TooMany {
         /// How long the client should wait before it retries.
         retry_after: Duration,
@@ -119,4 +119,9 @@ impl Error {
     pub fn internal(cause: impl Into<Cause>) -> Self {
         Self::Internal(cause.into())
     }
+}
+
+/// Rounds a waiting time up to whole seconds, at least 1.
+pub fn whole_seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }

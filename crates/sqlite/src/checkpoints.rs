@@ -1,9 +1,9 @@
 //! Checkpoints the write-ahead log on a separate thread, and keeps its length bounded.
 //!
 //! A passive checkpoint blocks no connection, but cannot restart the log while the writer keeps writing. So the writer
-//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block even that, so long reads
-//! are paused before it; during one that does not end, such as a backup, the log may grow further, up to a length from
-//! which writes are refused.
+//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block even that. So the thread
+//! pauses searches and exports first, while the writer goes on. A backup cannot be paused: during it the log may grow
+//! further, up to a length from which writes are refused.
 //!
 //! A restarted log still has the bytes of earlier pages, such as deleted texts. So its file is truncated, too, within
 //! [`wal_age_max`](crate::Options::wal_age_max) of each commit.
@@ -28,14 +28,13 @@ use crate::{
 /// How long a restart checkpoint, for which the writer waits, may wait for readers.
 const READERS_WAIT: Duration = Duration::from_millis(100);
 
-/// How long a truncation for which the writer waits may wait for readers. While long reads prevent it, it takes half a
-/// percent of the writer's time.
+/// How long a truncation for which the writer waits may wait for readers.
 const TRUNCATION_WAIT: Duration = Duration::from_millis(25);
 
-/// How long long reads stay paused for a checkpoint for which the writer waits, if it writes nothing meanwhile.
+/// How long a pause of long reads lasts at most while the thread waits for the writer.
 const WRITER_WAIT: Duration = Duration::from_millis(100);
 
-/// The time until a prevented truncation is tried again.
+/// The time until a truncation is tried again that the writer or a long read prevented.
 const TRUNCATION_RETRY: Duration = Duration::from_secs(5);
 
 /// Limits of the log: lengths in bytes, and its age.
@@ -68,7 +67,7 @@ pub(crate) struct Checkpoints {
 #[derive(Debug)]
 struct State {
     requested: Option<Kind>,
-    running: Option<Kind>,
+    activity: Activity,
     /// The log's length when a checkpoint was last requested.
     requested_at: u64,
     /// Length from which a restart checkpoint is due.
@@ -80,23 +79,36 @@ struct State {
     stopped: bool,
 }
 
+/// What the thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Activity {
+    Idle,
+    /// Waits for long reads to end. The writer does not wait with it.
+    Pausing,
+    Checkpoint,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Copies what no reader prevents.
+    /// Copies as much as readers allow.
     Passive,
-    /// Pauses long reads, and copies as much as can be before a [`Self::Restart`].
+    /// As [`Self::Passive`], with long reads paused, before a [`Self::Restart`].
     Prepare,
     /// Restarts the log; the writer waits.
     Restart,
-    /// Truncates the log, if its file has grown.
+    /// Truncates the log, if its file has grown, with long reads paused.
     Truncate,
-    /// Truncates the log after a [`Self::Truncate`] that the writer prevented; now it waits.
+    /// Truncates the log; the writer waits, after a [`Self::Truncate`] that it may have prevented.
     AwaitedTruncate,
 }
 
 impl Kind {
     fn is_awaited(self) -> bool {
         matches!(self, Self::Restart | Self::AwaitedTruncate)
+    }
+
+    fn pauses_long_reads(self) -> bool {
+        matches!(self, Self::Prepare | Self::Truncate)
     }
 }
 
@@ -108,21 +120,21 @@ impl State {
         if length < limits.restart {
             self.restart_at = limits.restart;
         }
+        if self.activity == Activity::Pausing {
+            return None;
+        }
         let grown = length - self.requested_at;
+        let restart_at = self.restart_at.min(limits.max);
         let due = if self.is_truncation_due {
             self.is_truncation_due = false;
             Some(Kind::AwaitedTruncate)
-        } else if length >= limits.max {
-            Some(Kind::Restart)
-        } else if length < self.restart_at {
+        } else if length < restart_at {
             (grown >= limits.passive).then_some(Kind::Passive)
-        } else if self.requested_at < self.restart_at {
+        } else if self.requested_at < restart_at {
             Some(Kind::Prepare)
         } else {
-            let is_idle = self.requested.is_none() && self.running.is_none();
-            // The writer does not wait for long reads.
-            let may_wait = self.running != Some(Kind::Prepare) && grown >= limits.restart / 4;
-            (is_idle || may_wait).then_some(Kind::Restart)
+            let is_idle = self.requested.is_none() && self.activity == Activity::Idle;
+            (is_idle || grown >= limits.restart / 4).then_some(Kind::Restart)
         };
         if due.is_some() {
             self.requested_at = length;
@@ -136,7 +148,7 @@ impl Checkpoints {
     pub(crate) fn new(limits: LogLimits) -> Arc<Self> {
         let state = State {
             requested: None,
-            running: None,
+            activity: Activity::Idle,
             requested_at: 0,
             restart_at: limits.restart,
             is_truncation_due: false,
@@ -199,7 +211,7 @@ impl Checkpoints {
         }
         if self.length() >= self.limits.max {
             return Err(SharedError::from_text(
-                "the write-ahead log has reached its maximum length, and a long read prevents its reuse",
+                "the write-ahead log has reached its maximum length, and a reader prevents its reuse",
             ));
         }
         Ok(())
@@ -208,6 +220,8 @@ impl Checkpoints {
     /// A reader may have blocked the checkpoint; the writer does not wait for it at every group.
     fn put_off_restart(&self, state: &mut State) {
         state.restart_at = self.length() + self.limits.restart / 4;
+        // At its maximum length, the log is prepared again.
+        state.requested_at = state.requested_at.min(self.limits.max.saturating_sub(1));
     }
 
     /// Whether the writer will wait for a truncation.
@@ -216,7 +230,8 @@ impl Checkpoints {
         self.state.lock().is_truncation_due
     }
 
-    fn length(&self) -> u64 {
+    /// Returns the log's length after the last commit, in bytes.
+    pub(crate) fn length(&self) -> u64 {
         self.length.load(Ordering::Relaxed)
     }
 
@@ -243,80 +258,95 @@ impl Checkpoints {
     fn run(&self, connection: &Connection) {
         let mut state = self.state.lock();
         let mut truncation_at = Instant::now() + self.limits.age_max;
-        // Kept until the checkpoint for which the writer waits.
-        let mut pause = None;
+        // A pause of long reads, and when it ends if the writer does not come.
+        let mut paused: Option<(Pause<'_>, Instant)> = None;
         while !state.stopped {
+            let now = Instant::now();
+            if paused.take_if(|(_, end)| *end <= now).is_some() {
+                state.is_truncation_due = false;
+            }
             let kind = match state.requested.take() {
                 Some(kind) => kind,
-                None if Instant::now() >= truncation_at => Kind::Truncate,
+                None if now >= truncation_at => Kind::Truncate,
                 None => {
-                    let pause_ends = pause.as_ref().map(|_| Instant::now() + WRITER_WAIT);
-                    let until = pause_ends.map_or(truncation_at, |end| end.min(truncation_at));
-                    if self.wake.wait_until(&mut state, until).timed_out() {
-                        pause = None;
-                    }
+                    let pause_end = paused.as_ref().map_or(truncation_at, |(_, end)| *end);
+                    self.wake.wait_until(&mut state, truncation_at.min(pause_end));
                     continue;
                 }
             };
-            state.running = Some(kind);
-            let is_complete =
-                MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind, &mut pause));
-            state.running = None;
-            match kind {
-                Kind::Passive | Kind::Restart => {}
-                Kind::Prepare if pause.is_some() => continue,
-                Kind::Prepare => self.put_off_restart(&mut state),
-                Kind::Truncate | Kind::AwaitedTruncate => {
-                    let next = if is_complete { self.limits.age_max } else { TRUNCATION_RETRY };
-                    truncation_at = Instant::now() + next;
-                    // With long reads paused, probably the writer prevented it.
-                    let is_due = kind == Kind::Truncate && !is_complete && pause.is_some();
-                    state.is_truncation_due = is_due;
-                    if is_due {
-                        continue;
-                    }
+            if kind.pauses_long_reads() && paused.is_none() && self.is_needed(kind) {
+                state.activity = Activity::Pausing;
+                let pause = MutexGuard::unlocked(&mut state, || self.long_reads.pause());
+                state.activity = Activity::Idle;
+                paused = pause.map(|pause| (pause, Instant::now() + WRITER_WAIT));
+                if paused.is_none() {
+                    self.put_off(kind, &mut state, &mut truncation_at);
+                    continue;
                 }
+            }
+            state.activity = Activity::Checkpoint;
+            let is_complete =
+                MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind));
+            state.activity = Activity::Idle;
+            if matches!(kind, Kind::Truncate | Kind::AwaitedTruncate) {
+                let next = if is_complete { self.limits.age_max } else { TRUNCATION_RETRY };
+                truncation_at = Instant::now() + next;
+                // If the writer waited for it, only a reader can have prevented it.
+                state.is_truncation_due = !is_complete && kind == Kind::Truncate;
             }
             if kind.is_awaited() {
                 state.waits_ended += 1;
                 self.done.notify_all();
             }
-            if kind != Kind::Passive {
-                pause = None;
+            if kind.is_awaited() || (kind == Kind::Truncate && is_complete) {
+                paused = None;
+            } else if let Some((_, end)) = &mut paused
+                && kind.pauses_long_reads()
+            {
+                *end = Instant::now() + WRITER_WAIT;
             }
         }
         drop(state);
-        drop(pause);
+        drop(paused);
         // The writer has ended, and the remaining reads are short.
         self.run_mode(connection, "TRUNCATE", Duration::from_secs(1));
     }
 
+    /// Whether a checkpoint for which long reads are paused has anything to do: the log may have restarted since it was
+    /// requested.
+    fn is_needed(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Prepare => self.length() >= self.limits.restart,
+            _ => self.grown.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Puts off what needs a pause of long reads, when a long read takes too long.
+    fn put_off(&self, kind: Kind, state: &mut State, truncation_at: &mut Instant) {
+        match kind {
+            Kind::Prepare => self.put_off_restart(state),
+            _ => *truncation_at = Instant::now() + TRUNCATION_RETRY,
+        }
+    }
+
     /// Returns whether no reader or writer prevented it from completing its work. A checkpoint for which the writer
     /// waits may wait for readers; another one would make the writer wait with it.
-    fn checkpoint<'a>(
-        &'a self,
-        connection: &Connection,
-        kind: Kind,
-        pause: &mut Option<Pause<'a>>,
-    ) -> bool {
+    fn checkpoint(&self, connection: &Connection, kind: Kind) -> bool {
         let before = self.length();
         let passive = || self.run_mode(connection, "PASSIVE", Duration::ZERO);
         let truncate = |patience| self.run_mode(connection, "TRUNCATE", patience);
         let is_complete = match kind {
-            Kind::Passive => return passive(),
-            Kind::Prepare => return self.pause_long_reads(pause) && passive(),
+            Kind::Passive | Kind::Prepare => return passive(),
             Kind::Restart => self.run_mode(connection, "RESTART", READERS_WAIT),
             _ if !self.grown.swap(false, Ordering::Relaxed) => return true,
-            Kind::Truncate => {
-                // First without a lock. If a reader needs the log then, the lock is of use only to wait for it.
-                self.pause_long_reads(pause) && passive() && truncate(Duration::ZERO)
-            }
+            // First without a lock. If a reader needs the log then, the lock is of use only to wait for it.
+            Kind::Truncate => passive() && truncate(Duration::ZERO),
             Kind::AwaitedTruncate => {
                 passive();
                 truncate(TRUNCATION_WAIT)
             }
         };
-        if matches!(kind, Kind::Truncate | Kind::AwaitedTruncate) {
+        if kind != Kind::Restart {
             self.grown.fetch_or(!is_complete, Ordering::Relaxed);
         }
         if is_complete {
@@ -324,14 +354,6 @@ impl Checkpoints {
             let _ = self.length.compare_exchange(before, 0, Ordering::Relaxed, Ordering::Relaxed);
         }
         is_complete
-    }
-
-    /// Pauses long reads, unless they are paused; returns false if one of them takes too long.
-    fn pause_long_reads<'a>(&'a self, pause: &mut Option<Pause<'a>>) -> bool {
-        if pause.is_none() {
-            *pause = self.long_reads.pause();
-        }
-        pause.is_some()
     }
 
     /// Runs a checkpoint, which waits this long for locks; returns whether it copied all of the log.
@@ -385,9 +407,9 @@ mod tests {
         let mut state = checkpoints.state.lock();
         assert_eq!(state.due(63, &LIMITS), Some(Kind::Passive));
         assert_eq!(state.due(64, &LIMITS), Some(Kind::Prepare));
-        state.running = Some(Kind::Prepare);
+        state.activity = Activity::Checkpoint;
         assert_eq!(state.due(70, &LIMITS), None);
-        state.running = None;
+        state.activity = Activity::Idle;
         assert_eq!(state.due(71, &LIMITS), Some(Kind::Restart));
     }
 
@@ -417,18 +439,33 @@ mod tests {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
         assert_eq!(state.due(64, &LIMITS), Some(Kind::Prepare));
-        state.running = Some(Kind::Passive);
+        state.activity = Activity::Checkpoint;
         assert_eq!(state.due(79, &LIMITS), None);
         assert_eq!(state.due(80, &LIMITS), Some(Kind::Restart));
     }
 
     #[test]
-    fn the_writer_waits_for_no_pause_of_long_reads() {
+    fn the_writer_does_not_wait_while_long_reads_are_paused() {
         let checkpoints = ready();
         let mut state = checkpoints.state.lock();
-        assert_eq!(state.due(64, &LIMITS), Some(Kind::Prepare));
-        state.running = Some(Kind::Prepare);
-        assert_eq!(state.due(999, &LIMITS), None);
-        assert_eq!(state.due(1_000, &LIMITS), Some(Kind::Restart));
+        state.is_truncation_due = true;
+        state.activity = Activity::Pausing;
+        assert_eq!(state.due(64, &LIMITS), None);
+        assert_eq!(state.due(1_000, &LIMITS), None);
+        state.activity = Activity::Idle;
+        assert_eq!(state.due(1_000, &LIMITS), Some(Kind::AwaitedTruncate));
+    }
+
+    #[test]
+    fn a_log_of_maximum_length_is_prepared_for_each_restart() {
+        let checkpoints = ready();
+        checkpoints.note_length(1_000);
+        let mut state = checkpoints.state.lock();
+        for _ in 0..2 {
+            assert_eq!(state.due(1_000, &LIMITS), Some(Kind::Prepare));
+            assert_eq!(state.due(1_000, &LIMITS), Some(Kind::Restart));
+            // As after a restart that a reader prevented.
+            checkpoints.put_off_restart(&mut state);
+        }
     }
 }

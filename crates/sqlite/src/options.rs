@@ -20,10 +20,10 @@ pub struct Options {
     /// Length of the write-ahead log, in bytes, from which it should restart; at a quarter more, at the latest, writes
     /// wait for that. The file may stay twice as long. Default 64 MiB.
     pub wal_restart_bytes: u64,
-    /// Length of the write-ahead log, in bytes, from which writes are refused because a long read (a backup) prevents a
+    /// Length of the write-ahead log, in bytes, from which writes are refused because a backup prevents a
     /// restart. Default 1 GiB.
     pub wal_bytes_max: u64,
-    /// How long a commit stays in the file of the write-ahead log, at most, unless a long read prevents its removal:
+    /// How long a commit stays in the file of the write-ahead log, at most, unless a backup prevents its removal:
     /// after a deletion the file still has earlier content. Default 30 s.
     pub wal_age_max: Duration,
     /// Skier days and leaderboard entries buffered in memory before they are written back together. Default 65,536.

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use lodge_domain::Error;
+use lodge_domain::{Error, error::whole_seconds};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -98,11 +98,6 @@ pub(crate) fn say_when(retry_after: Option<Duration>, headers: &mut HeaderMap) {
     if let Some(after) = retry_after {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }
-}
-
-/// Rounds up, to at least 1.
-fn whole_seconds(duration: Duration) -> u64 {
-    (duration.as_secs() + u64::from(duration.subsec_nanos() > 0)).max(1)
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

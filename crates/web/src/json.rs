@@ -105,7 +105,7 @@ fn wrong_body(error: &serde_json::Error) -> Error {
 fn plain(error: &serde_json::Error) -> String {
     let said = short(&error.to_string());
     let Some((repeated, expected)) = said.rsplit_once(", expected ") else { return said };
-    let (kind, place) = expected.split_once(" at ").unwrap_or((expected, "the end"));
+    let Some((kind, place)) = expected.split_once(" at ") else { return said };
     let kind = match kind {
         "u8" | "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number in the documented range",
         "f64" => "a number",

@@ -72,7 +72,7 @@ const PURPOSES: [(&str, &str); 5] = [
 ];
 
 impl LoginPage<'_> {
-    /// Why the visitor was sent here, if a page that needs a sign-in did it.
+    /// Why the visitor should sign in, if a page that needs a sign-in led here.
     fn purpose(&self) -> Option<&'static str> {
         let next = self.typed.next.split('?').next().unwrap_or_default();
         let leads_to = |path: &str| {

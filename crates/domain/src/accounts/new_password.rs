@@ -92,7 +92,12 @@ fn is_made_of(words: &[String], parts: &[Match]) -> bool {
     };
     let others: usize =
         parts.iter().filter(|part| !is_context(part)).map(|part| others(words, part)).sum();
-    others < OTHER_CHARS_MIN && parts.iter().any(is_context)
+    // A repetition of a word, such as "adaada", has it in its text only.
+    let contains_one = |part: &Match| {
+        let text = part.token.to_lowercase();
+        words.iter().any(|word| text.contains(word))
+    };
+    others < OTHER_CHARS_MIN && parts.iter().any(|part| is_context(part) || contains_one(part))
 }
 
 /// Returns how many letters and digits of a part an attacker must guess.
@@ -184,6 +189,8 @@ mod tests {
             "byron1815",
             "Byron1815!",
             "piz-alto-resort",
+            "countesscountess-countess",
+            "lovelacelovelace",
             "PizAlto2025",
         ] {
             assert!(parse(typed).is_err(), "{typed}");

@@ -28,7 +28,7 @@ pub struct Listed {
     pub hosts: usize,
     /// Entries that are no host names and block nothing.
     pub unreadable: usize,
-    /// The first such entry.
+    /// The beginning of the first unreadable entry, at most 80 characters.
     pub first_unreadable: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Blocklist {
                 hosts.insert(host);
             } else {
                 unreadable += 1;
-                first_unreadable.get_or_insert_with(|| name.to_owned());
+                first_unreadable.get_or_insert_with(|| name.chars().take(80).collect());
             }
         }
         let listed = Listed { hosts: hosts.len(), unreadable, first_unreadable };

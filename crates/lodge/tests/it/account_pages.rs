@@ -300,6 +300,18 @@ fn a_sign_up_form_sent_twice_creates_one_account_and_signs_in_both_times() {
 }
 
 #[test]
+fn where_sign_up_is_closed_no_page_offers_it() {
+    let server = Lodge::new().with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false").start();
+    let page = server.ask("GET", "/signup").browser().expect(200).text();
+    assert!(page.contains("Sign-up is closed") && !page.contains("name=\"password\""), "{page}");
+    let page = server.ask("GET", "/login").browser().expect(200).text();
+    assert!(!page.contains("/signup"), "{page}");
+    let refused = "username=ada&password=a+lift+in+the+fog";
+    server.post("/signup").browser().form(refused).expect(403);
+    server.post("/signup").browser().form("username=a").expect(400).says("Sign-up is closed");
+}
+
+#[test]
 fn the_pages_that_sign_in_say_who_is_signed_in() {
     let (server, [token]) = Lodge::new().start_with(["ada"]);
     for path in ["/login", "/signup"] {

@@ -196,7 +196,7 @@ fn bad_values_of_the_other_fields_are_refused_by_name() {
     }
     let key = lodge.key("me");
     for (field, query) in
-        [("query", "limit=many"), ("after", "after=nonsense"), ("query", "colour=red")]
+        [("limit", "limit=many"), ("after", "after=nonsense"), ("query", "colour=red")]
     {
         let answer = server.ask("GET", &format!("/api/links?{query}")).bearer(&key).send();
         is_problem(&answer, 400, field, query);

@@ -186,26 +186,32 @@ async fn a_truncation_that_a_writer_prevents_is_done_before_the_next_write() {
     assert!(!is_in_files(&engine, "xylophonequagga"));
 }
 
-/// The reads of each of two pools that have begun.
+/// How long a search keeps its snapshot: longer than a checkpoint waits for readers.
+const SNAPSHOT: Duration = Duration::from_millis(300);
+
+/// The searches of each of two pools that have begun.
 #[derive(Default)]
 struct Begun(Mutex<[u64; 2]>, Condvar);
 
 impl Begun {
-    /// Keeps a snapshot until the other pool has a newer one, or for a moment if it gets none.
-    fn read(&self, pool: usize, connection: &Connection) -> Result<(), crate::failure::Failure> {
+    /// Keeps a snapshot until the neighbour has a newer one, unless that is prevented.
+    fn search(&self, pool: usize, connection: &Connection) -> Result<(), crate::failure::Failure> {
         let snapshot = connection.unchecked_transaction()?;
         snapshot.query_row("SELECT count(*) FROM meta", [], |_| Ok(()))?;
+        let (neighbour, since) = (1 - pool, Instant::now());
         let mut begun = self.0.lock();
         begun[pool] += 1;
         self.1.notify_all();
-        let (other, deadline) = (begun[1 - pool], Instant::now() + Duration::from_millis(200));
-        self.1.wait_while_until(&mut begun, |begun| begun[1 - pool] == other, deadline);
+        let before = begun[neighbour];
+        self.1.wait_while_until(&mut begun, |_| true, since + SNAPSHOT);
+        let end = since + 2 * SNAPSHOT;
+        self.1.wait_while_until(&mut begun, |begun| begun[neighbour] == before, end);
         Ok(())
     }
 }
 
-/// Starts searches that overlap, so that one of them always has a snapshot. They end when the tasks are dropped.
-fn overlapping_searches(engine: &Arc<Engine>) -> JoinSet<()> {
+/// Starts searches that overlap, so that there is always a snapshot. They end when the tasks are dropped.
+async fn overlapping_searches(engine: &Arc<Engine>) -> JoinSet<()> {
     let begun = Arc::<Begun>::default();
     let mut tasks = JoinSet::new();
     for pool in 0..2 {
@@ -214,10 +220,13 @@ fn overlapping_searches(engine: &Arc<Engine>) -> JoinSet<()> {
             loop {
                 let begun = Arc::clone(&begun);
                 let searches = [&engine.link_searches, &engine.board_searches][pool];
-                let search = move |connection: &Connection| begun.read(pool, connection);
+                let search = move |connection: &Connection| begun.search(pool, connection);
                 searches.read(App::Links, search).await.unwrap();
             }
         });
+    }
+    while begun.0.lock().contains(&0) {
+        tokio::task::yield_now().await;
     }
     tasks
 }
@@ -225,19 +234,34 @@ fn overlapping_searches(engine: &Arc<Engine>) -> JoinSet<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn searches_that_follow_one_another_do_not_prevent_a_truncation() {
     let (engine, _folder) = open(&erasing_soon());
-    let _searches = overlapping_searches(&engine);
+    let mut searches = overlapping_searches(&engine).await;
     execute(&engine, "INSERT INTO meta VALUES ('a', CAST('xylophonequagga' AS BLOB))")
         .await
         .unwrap();
     execute(&engine, "DELETE FROM meta WHERE name = 'a'").await.unwrap();
-    until_erased(&engine, "xylophonequagga", tokio::task::yield_now).await;
+    // A search that begins after all of the log was copied does not need it.
+    let (engine, mut number) = (&*engine, 0);
+    until_erased(engine, "xylophonequagga", async || {
+        number += 1;
+        write_much(engine, number).await.unwrap();
+    })
+    .await;
+    assert!(searches.try_join_next().is_none(), "a search failed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn searches_that_follow_one_another_do_not_prevent_writes() {
-    let (engine, _folder) = open(&options());
-    let _searches = overlapping_searches(&engine);
-    for number in 0..200 {
+async fn searches_that_follow_one_another_do_not_keep_the_log_from_starting_anew() {
+    let (engine, _folder) = open(&Options { wal_bytes_max: 1 << 30, ..options() });
+    let mut searches = overlapping_searches(&engine).await;
+    let (mut longest, deadline) = (0, Instant::now() + Duration::from_secs(20));
+    for number in 0.. {
         write_much(&engine, number).await.unwrap();
+        let length = engine.checkpoints.length();
+        if length < longest {
+            break;
+        }
+        longest = length;
+        assert!(Instant::now() < deadline, "the log has {length} bytes");
     }
+    assert!(searches.try_join_next().is_none(), "a search failed");
 }

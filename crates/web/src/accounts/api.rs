@@ -79,7 +79,7 @@ pub(crate) async fn sign_up(
 /// Neither the response to a wrong password nor its timing reveals whether the account exists or is banned, or has a
 /// password.
 #[utoipa::path(post, path = "/api/session", tag = "sessions", request_body = BeginSession,
-    responses((status = 200, body = SessionToken), (status = 401, description = "Wrong username or password"),
+    responses((status = 200, body = SessionToken), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "Wrong username or password"),
         (status = 403, description = "The password is right, but the account is banned"),
         (status = 429, description = "Too many failed attempts; see Retry-After"), (status = 503, description = "Too many passwords are being checked; see Retry-After")))]
 pub(crate) async fn sign_in(

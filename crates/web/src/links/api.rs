@@ -55,8 +55,8 @@ pub(super) fn routes() -> Routes<LinksApp> {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a retry within 24 h returns the original response. Without an API key or a session the retry must come from the same address, unless the key is a UUID of version 4 or 7")),
     responses((status = 201, body = LinkJson, example = json!({"short": "gg", "short_url": "https://go.example/gg", "target": "https://example.org/a/long/path", "redirect": 307, "state": "live", "has_password": false,
             "created_at": "2026-01-31T12:00:00Z", "expires_at": "2030-01-31T12:00:00Z", "max_clicks": null, "clicks_used": null, "tags": [], "version": 1, "changed_at": "2026-01-31T12:00:00Z", "manage_key": "manage_…"})),
-        (status = 400, description = "Invalid request; `detail` says why"),
-        (status = 409, description = "The short is taken"), (status = 422, description = "The Idempotency-Key was used for another request"),
+        (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "The API key or session is not valid, or an API key or a session is needed"),
+        (status = 409, description = "The short is taken"), (status = 413, description = "The body is too large"), (status = 415, description = "The Content-Type is not application/json"), (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry with the same Idempotency-Key")),
     security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn create(

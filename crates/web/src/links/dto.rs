@@ -278,9 +278,12 @@ pub(crate) fn state_name(state: LinkState) -> &'static str {
 
 /// Parses a time in RFC 3339; truncates it to milliseconds.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp> {
-    let at: Timestamp = text
-        .parse()
-        .map_err(|_| Error::invalid("expires_at", "must be a time such as 2030-01-31T12:00:00Z"))?;
+    let at: Timestamp = text.parse().map_err(|_| {
+        Error::invalid(
+            "expires_at",
+            "must be a time such as 2030-01-31T12:00:00Z, before the year 9999",
+        )
+    })?;
     Timestamp::from_millisecond(at.as_millisecond())
         .map_err(|_| Error::invalid("expires_at", "is out of range"))
 }

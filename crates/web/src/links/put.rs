@@ -23,7 +23,7 @@ use crate::{error::HttpResult, request::RequestContext, responses};
     params(("short" = String, Query, description = "The short name", example = "gg"), ("long" = String, Query, description = "The target; without a scheme, https is added", example = "example.org"),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters")),
     responses((status = 201, description = "Created"), (status = 200, description = "The link exists with this target"), (status = 400, description = "Invalid request; `detail` says why"),
-        (status = 409, description = "The short is taken"), (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry later")),
+        (status = 401, description = "The API key or session is not valid, or an API key or a session is needed"), (status = 409, description = "The short is taken"), (status = 422, description = "The Idempotency-Key was used for another request"), (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry later")),
     security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn put(
     State(app): State<LinksApp>,

@@ -136,6 +136,7 @@ pub(super) async fn welcome(
 /// Shows the form again with the typed text and the errors.
 fn again(app: &AccountsApp, form: SignUpForm, errors: &FormErrors) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
-    let page = SignUpPage { signed_in_as: None, is_open: true, form: &form, errors };
+    let is_open = app.site.open_sign_up;
+    let page = SignUpPage { signed_in_as: None, is_open, form: &form, errors };
     pages::form_page(&app.site, errors, &page)
 }
