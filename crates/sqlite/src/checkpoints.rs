@@ -1,8 +1,8 @@
 //! Checkpoints the write-ahead log on a separate thread, and keeps its length bounded.
 //!
 //! A passive checkpoint blocks no connection, but cannot restart the log while the writer keeps writing. So the writer
-//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block even that. So the thread
-//! pauses searches and exports first, while the writer goes on. A backup cannot be paused: during it the log may grow
+//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block a restart checkpoint, too. So
+//! the thread pauses searches and exports first, while the writer goes on. A backup cannot be paused: during it the log may grow
 //! further, up to a length from which writes are refused.
 //!
 //! A restarted log still has the bytes of earlier pages, such as deleted texts. So its file is truncated, too, within
@@ -32,9 +32,9 @@ const READERS_WAIT: Duration = Duration::from_millis(100);
 const TRUNCATION_WAIT: Duration = Duration::from_millis(25);
 
 /// How long a pause of long reads lasts at most while the thread waits for the writer.
-const WRITER_WAIT: Duration = Duration::from_millis(100);
+const WRITER_WAIT: Duration = Duration::from_millis(500);
 
-/// The time until a truncation is tried again that the writer or a long read prevented.
+/// The time until the next attempt, after a truncation that was prevented.
 const TRUNCATION_RETRY: Duration = Duration::from_secs(5);
 
 /// Limits of the log: lengths in bytes, and its age.
@@ -79,11 +79,11 @@ struct State {
     stopped: bool,
 }
 
-/// What the thread does.
+/// The activity of the checkpoint thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Activity {
     Idle,
-    /// Waits for long reads to end. The writer does not wait with it.
+    /// Waits for long reads to end. The writer does not wait meanwhile.
     Pausing,
     Checkpoint,
 }
@@ -92,7 +92,7 @@ enum Activity {
 enum Kind {
     /// Copies as much as readers allow.
     Passive,
-    /// As [`Self::Passive`], with long reads paused, before a [`Self::Restart`].
+    /// A passive checkpoint with long reads paused, before a [`Self::Restart`].
     Prepare,
     /// Restarts the log; the writer waits.
     Restart,
@@ -201,7 +201,7 @@ impl Checkpoints {
             Some(kind) if kind.is_awaited() => {
                 self.wait_for(kind, &mut state);
                 if kind == Kind::Restart {
-                    self.put_off_restart(&mut state);
+                    self.postpone_restart(&mut state);
                 }
             }
             Some(kind) => {
@@ -218,7 +218,7 @@ impl Checkpoints {
     }
 
     /// A reader may have blocked the checkpoint; the writer does not wait for it at every group.
-    fn put_off_restart(&self, state: &mut State) {
+    fn postpone_restart(&self, state: &mut State) {
         state.restart_at = self.length() + self.limits.restart / 4;
         // At its maximum length, the log is prepared again.
         state.requested_at = state.requested_at.min(self.limits.max.saturating_sub(1));
@@ -258,12 +258,12 @@ impl Checkpoints {
     fn run(&self, connection: &Connection) {
         let mut state = self.state.lock();
         let mut truncation_at = Instant::now() + self.limits.age_max;
-        // A pause of long reads, and when it ends if the writer does not come.
+        // A pause of long reads, and when it ends if the writer requests no checkpoint.
         let mut paused: Option<(Pause<'_>, Instant)> = None;
         while !state.stopped {
             let now = Instant::now();
-            if paused.take_if(|(_, end)| *end <= now).is_some() {
-                state.is_truncation_due = false;
+            if !state.requested.is_some_and(Kind::is_awaited) {
+                paused.take_if(|(_, end)| *end <= now);
             }
             let kind = match state.requested.take() {
                 Some(kind) => kind,
@@ -280,9 +280,11 @@ impl Checkpoints {
                 state.activity = Activity::Idle;
                 paused = pause.map(|pause| (pause, Instant::now() + WRITER_WAIT));
                 if paused.is_none() {
-                    self.put_off(kind, &mut state, &mut truncation_at);
+                    self.postpone(kind, &mut state, &mut truncation_at);
                     continue;
                 }
+                // The writer waits only if the log grows much while this checkpoint runs.
+                state.requested_at = self.length();
             }
             state.activity = Activity::Checkpoint;
             let is_complete =
@@ -321,16 +323,17 @@ impl Checkpoints {
         }
     }
 
-    /// Puts off what needs a pause of long reads, when a long read takes too long.
-    fn put_off(&self, kind: Kind, state: &mut State, truncation_at: &mut Instant) {
+    /// Postpones a checkpoint after a long read took too long for a pause. The next pause may fail, too, and no search
+    /// begins meanwhile, so it is tried later than after other failures.
+    fn postpone(&self, kind: Kind, state: &mut State, truncation_at: &mut Instant) {
         match kind {
-            Kind::Prepare => self.put_off_restart(state),
-            _ => *truncation_at = Instant::now() + TRUNCATION_RETRY,
+            Kind::Prepare => state.restart_at = self.length() + self.limits.restart,
+            _ => *truncation_at = Instant::now() + 3 * TRUNCATION_RETRY,
         }
     }
 
     /// Returns whether no reader or writer prevented it from completing its work. A checkpoint for which the writer
-    /// waits may wait for readers; another one would make the writer wait with it.
+    /// waits may wait for readers; any other would block the writer.
     fn checkpoint(&self, connection: &Connection, kind: Kind) -> bool {
         let before = self.length();
         let passive = || self.run_mode(connection, "PASSIVE", Duration::ZERO);
@@ -465,7 +468,7 @@ mod tests {
             assert_eq!(state.due(1_000, &LIMITS), Some(Kind::Prepare));
             assert_eq!(state.due(1_000, &LIMITS), Some(Kind::Restart));
             // As after a restart that a reader prevented.
-            checkpoints.put_off_restart(&mut state);
+            checkpoints.postpone_restart(&mut state);
         }
     }
 }

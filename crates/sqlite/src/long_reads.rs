@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// How long a pause waits for running reads: longer than a search takes.
+/// How long a pause waits for running reads: longer than a search takes, or a page of an export usually does.
 const RUNNING_WAIT: Duration = Duration::from_secs(4);
 
 /// How long a read waits for the end of a pause. After that it runs beside the checkpoint, which it may prevent.
 const PAUSE_WAIT: Duration = Duration::from_secs(5);
 
-/// Searches and exports. Each needs the write-ahead log to its end, and when searches follow one another, the log could
-/// never start anew. So a checkpoint pauses them first.
+/// Searches and exports. Each pins the write-ahead log at its snapshot, and when searches follow one another, the log
+/// could never restart. So a checkpoint pauses them first.
 #[derive(Debug, Default)]
 pub(crate) struct LongReads(RwLock<()>);
 
@@ -35,7 +35,7 @@ impl LongReads {
         LongRead(self.0.try_read_for(PAUSE_WAIT))
     }
 
-    /// Lets no read begin, and blocks until the running reads have ended; `None` if a read takes too long.
+    /// Blocks new reads and waits for the running ones; `None` if a read takes too long.
     pub(crate) fn pause(&self) -> Option<Pause<'_>> {
         self.0.try_write_for(RUNNING_WAIT).map(Pause)
     }

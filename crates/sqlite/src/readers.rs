@@ -59,8 +59,7 @@ impl Readers {
         Self::start_with(file, size, None)
     }
 
-    /// As [`Self::start`], for searches and exports, which compute for long: the threads leave the cores to others, and
-    /// a checkpoint may pause the reads.
+    /// Starts threads for searches and exports: they have a lower priority, and a checkpoint may pause their reads.
     pub(crate) fn start_long(
         file: &Path,
         size: Size,

@@ -194,7 +194,7 @@ const SNAPSHOT: Duration = Duration::from_millis(300);
 struct Begun(Mutex<[u64; 2]>, Condvar);
 
 impl Begun {
-    /// Keeps a snapshot until the neighbour has a newer one, unless that is prevented.
+    /// Keeps a snapshot until the neighbour has a newer one, unless a pause delays that.
     fn search(&self, pool: usize, connection: &Connection) -> Result<(), crate::failure::Failure> {
         let snapshot = connection.unchecked_transaction()?;
         snapshot.query_row("SELECT count(*) FROM meta", [], |_| Ok(()))?;
@@ -250,7 +250,7 @@ async fn searches_that_follow_one_another_do_not_prevent_a_truncation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn searches_that_follow_one_another_do_not_keep_the_log_from_starting_anew() {
+async fn searches_that_follow_one_another_do_not_keep_the_log_from_restarting() {
     let (engine, _folder) = open(&Options { wal_bytes_max: 1 << 30, ..options() });
     let mut searches = overlapping_searches(&engine).await;
     let (mut longest, deadline) = (0, Instant::now() + Duration::from_secs(20));
