@@ -7,7 +7,6 @@ mod cli;
 mod commands;
 mod config;
 mod descriptors;
-mod huge_pages;
 mod jobs;
 mod lifecycle;
 mod ops;

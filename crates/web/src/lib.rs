@@ -7,6 +7,7 @@ mod api_docs;
 mod board;
 mod body;
 mod body_budget;
+mod body_buffer;
 mod brand;
 mod conditional;
 mod context;

@@ -9,7 +9,7 @@ use crate::{
         options::ConfigOptions,
         sources::{self, BadConfig},
     },
-    huge_pages, lifecycle, telemetry, wiring,
+    lifecycle, telemetry, wiring,
 };
 
 /// The timeout for threads to end, after all data is stored.
@@ -19,7 +19,6 @@ const LAST_THREADS: Duration = Duration::from_secs(1);
 pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let config = sources::load(options)?;
     let _logs = telemetry::start_logs(&config.log).context(BadConfig)?;
-    huge_pages::disable();
     // Before any port is opened and any data changed.
     wiring::probe_logo(&config).transpose()?;
     let metrics = telemetry::start_metrics()?;

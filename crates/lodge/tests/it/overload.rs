@@ -217,11 +217,6 @@ fn pipelined_requests_of_a_client_that_does_not_read_are_not_all_served() {
 }
 
 #[test]
-fn a_server_has_no_huge_pages_which_a_connection_would_wait_for() {
-    assert!(!Lodge::new().start().may_have_huge_pages());
-}
-
-#[test]
 fn an_idle_connection_takes_less_than_six_kib() {
     const SILENT: u64 = 2000;
     // Without accounts no background task starts meanwhile and allocates memory for the first time.

@@ -375,11 +375,6 @@ impl Server {
         self.memory("VmRSS:")
     }
 
-    /// Whether the kernel may give the process huge pages.
-    pub(crate) fn may_have_huge_pages(&self) -> bool {
-        self.memory("THP_enabled:") > 0
-    }
-
     /// Returns the peak resident memory in bytes.
     pub(crate) fn memory_peak_bytes(&self) -> u64 {
         self.memory("VmHWM:")
