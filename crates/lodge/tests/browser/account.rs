@@ -149,6 +149,8 @@ async fn account_form_errors_are_shown_beside_their_fields(scripts: Scripts) {
         let is_gone = "return String(document.getElementById('username-error').hidden)";
         browser.wait_for_script(is_gone, "true").await;
         browser.fill("username", "ADA").await;
+        // The error moves the button, which a click would miss meanwhile.
+        browser.wait_for_script(is_gone, "false").await;
     }
     browser.press_and_wait("Create account", "There is a problem").await;
     let said = browser.text("#password-error").await;
