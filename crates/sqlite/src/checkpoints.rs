@@ -1,9 +1,9 @@
 //! Checkpoints the write-ahead log on a separate thread, and keeps its length bounded.
 //!
 //! A passive checkpoint blocks no connection, but cannot restart the log while the writer keeps writing. So the writer
-//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block a restart checkpoint, too. So
-//! the thread pauses searches and exports first, while the writer goes on. A backup cannot be paused: during it the log may grow
-//! further, up to a length from which writes are refused.
+//! waits for a restart checkpoint once the log is long. A reader of an old snapshot can block a restart checkpoint, too.
+//! So the thread pauses searches and exports first, while the writer goes on. A backup cannot be paused: during it the
+//! log may grow further, up to a length from which writes are refused.
 //!
 //! A restarted log still has the bytes of earlier pages, such as deleted texts. So its file is truncated, too, within
 //! [`wal_age_max`](crate::Options::wal_age_max) of each commit.
