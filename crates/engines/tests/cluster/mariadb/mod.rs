@@ -60,7 +60,7 @@ mod plans;
 mod pool;
 mod server;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use lodge_contract::{AccountsFixture, PassesFixture};
 use lodge_domain::{failures::Failures, key_sessions::KeySessionStore, keys::KeyStore};
@@ -86,7 +86,9 @@ fn database_on(kind: Kind, name: &str) -> Options {
     let nodes = layout.addresses(kind).iter().map(ToString::to_string).collect();
     let password = layout.secret(kind).unwrap();
     let options = Options::new(nodes, name, USER, password.into());
-    let options = Options { writers: 4, readers: 2, scanners: 1, ..options };
+    // The servers share a disk with all other tests, and a Galera node applies what these commit first.
+    let statement_wait = Duration::from_secs(30);
+    let options = Options { writers: 4, readers: 2, scanners: 1, statement_wait, ..options };
     admin(&options, "").query_drop(format!("CREATE DATABASE IF NOT EXISTS {name}")).unwrap();
     options
 }
