@@ -7,7 +7,6 @@ use lodge_domain::rides::ProcessTotals;
 use lodge_web::edge::instruments;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogConfig, LogFormat};
 
@@ -22,21 +21,14 @@ const DRAIN_LAG_BUCKETS: [f64; 16] =
 /// no request.
 const LINES_WAITING_MAX: usize = 8_192;
 
-/// Log levels of drivers, which `log.filter` can override: the Cassandra driver logs every connection,
-/// and warns about the short heartbeat interval that detects a hung node.
-const DRIVER_LOG_LEVELS: &str = "scylla=warn,scylla::client::session_builder=error";
-
 /// Starts logging to standard error. Dropping the guard writes the waiting lines.
 pub(crate) fn start_logs(log: &LogConfig) -> Result<WorkerGuard> {
-    let filter = EnvFilter::try_new(format!("{DRIVER_LOG_LEVELS},{}", log.filter));
-    let filter =
-        filter.with_context(|| format!("log.filter cannot be parsed: {:?}", log.filter))?;
     let (writer, guard) = NonBlockingBuilder::default()
         .lossy(true)
         .buffered_lines_limit(LINES_WAITING_MAX)
         .finish(std::io::stderr());
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(log.levels()?)
         .with_writer(writer)
         .with_ansi(std::io::stderr().is_terminal());
     let started = match log.format {

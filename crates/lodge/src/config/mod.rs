@@ -7,6 +7,7 @@ mod board;
 mod engines;
 mod http;
 mod listen;
+mod log;
 pub(crate) mod options;
 mod providers;
 mod rides;
@@ -17,12 +18,13 @@ pub(crate) mod stores;
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::ValueEnum;
-use lodge_domain::{links::Mode, security::Addresses};
+use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     board::BoardConfig,
     engines::{CassandraConfig, MariadbConfig, RabbitmqConfig, RedisConfig},
+    log::{LogConfig, LogFormat},
     providers::ProviderConfig,
     rides::{LiftConfig, ResortConfig, RidesConfig},
     site::SiteConfig,
@@ -165,22 +167,6 @@ pub(crate) struct LimitsConfig {
     pub(crate) pictures_per_minute: u32,
     pub(crate) rides_per_minute: u32,
     pub(crate) posts_per_minute: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LogConfig {
-    pub(crate) format: LogFormat,
-    pub(crate) filter: String,
-    pub(crate) requests: bool,
-    pub(crate) addresses: Addresses,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum LogFormat {
-    Human,
-    Json,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,6 @@ use std::{env, ffi::OsString, fs, path::Path};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lodge_domain::links::Origin;
 use toml::{Table, Value};
-use tracing_subscriber::EnvFilter;
 
 use super::{
     App, Config, Role, accounts, engines, http,
@@ -159,6 +158,9 @@ fn plain(message: &str) -> String {
     if let Some(given) = given.strip_prefix("unknown variant ") {
         return format!("must be {expected}, not {given}").replace('`', "\"");
     }
+    if let Some(length) = expected.strip_prefix("an array of length ") {
+        return format!("must be a list of {length} values");
+    }
     if !matches!(expected, "u8" | "u16" | "u32" | "u64" | "usize") {
         return message.to_owned();
     }
@@ -289,8 +291,7 @@ fn check(config: &Config) -> Result<()> {
     accounts::check(config)?;
     rides::check(&config.rides)?;
     site::check(&config.site)?;
-    EnvFilter::try_new(&config.log.filter)
-        .with_context(|| format!("log.filter cannot be parsed: {:?}", config.log.filter))?;
+    config.log.levels()?;
     ensure!(!config.apps.is_empty(), "apps must name at least one app");
     ensure!(!config.roles.is_empty(), "roles must name at least one role");
     let is_idle =

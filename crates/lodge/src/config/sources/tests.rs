@@ -103,7 +103,7 @@ fn resorts_are_written_as_toml() {
         ("LODGE_RIDES_RESORTS", r#"[{ id = -1, name = "x" }]"#, "rides.resorts[0].id"),
         ("LODGE_RIDES_RESORTS", r"[{ id = 1 }]", "name"),
         ("LODGE_RIDES_RESORTS", r#"[{ id = 1, name = "x", lift = [] }]"#, "lift"),
-        ("LODGE_RIDES_SEASONS", "[2024]", "rides.seasons"),
+        ("LODGE_RIDES_SEASONS", "[2024]", "rides.seasons: must be a list of 2 values"),
         ("LODGE_RIDES_DAYS_MAX", "70000", "rides.days_max"),
     ] {
         let error = refused(&[(variable, value)]);
