@@ -58,7 +58,7 @@ where
                 sender = BodySender::known(client);
             }
         }
-        let memory = site.body_budget.begin(sender)?;
+        let memory = site.body_budget.begin(sender);
         let time = site.request_timeout / 2;
         let read = Self::read(announced, request.into_limited_body(), memory, time);
         read.await.map(|held| Self(held.bytes))
@@ -66,14 +66,14 @@ where
 }
 
 /// A buffered body. It occupies its share of the memory budget until it is dropped.
-pub(crate) struct BufferedBody<'a> {
+pub(crate) struct BufferedBody {
     /// The body.
     pub(crate) bytes: Bytes,
-    _memory: BodyMemory<'a>,
+    pub(crate) memory: BodyMemory,
     _place: Option<PerKeyPermit<IpAddr>>,
 }
 
-impl BufferedBody<'_> {
+impl BufferedBody {
     /// Also holds one of the upload slots of its sender.
     pub(crate) fn keeping(self, place: Option<PerKeyPermit<IpAddr>>) -> Self {
         Self { _place: place, ..self }
@@ -83,12 +83,12 @@ impl BufferedBody<'_> {
 impl FullBody {
     /// Buffers a body of at most `bytes_max` within `memory`. For handlers that have limits of their own or check the
     /// head first.
-    pub(crate) async fn up_to<'a>(
+    pub(crate) async fn up_to(
         bytes_max: usize,
         site: &SiteContext,
         body: Body,
-        memory: BodyMemory<'a>,
-    ) -> Result<BufferedBody<'a>, Problem> {
+        memory: BodyMemory,
+    ) -> Result<BufferedBody, Problem> {
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, bytes_max));
         Self::read(announced, limited, memory, site.request_timeout / 2).await
@@ -98,9 +98,9 @@ impl FullBody {
     pub(crate) async fn read(
         announced: u64,
         limited: Body,
-        memory: BodyMemory<'_>,
+        memory: BodyMemory,
         time: Duration,
-    ) -> Result<BufferedBody<'_>, Problem> {
+    ) -> Result<BufferedBody, Problem> {
         if let Some(limit) = limited.size_hint().upper().filter(|limit| announced > *limit) {
             return Err(too_large(limit));
         }
@@ -110,15 +110,12 @@ impl FullBody {
 }
 
 /// Buffers a body and takes memory only for the bytes received, so that a stalled body occupies little.
-async fn read_within(
-    mut body: Body,
-    mut memory: BodyMemory<'_>,
-) -> Result<BufferedBody<'_>, Problem> {
+async fn read_within(mut body: Body, mut memory: BodyMemory) -> Result<BufferedBody, Problem> {
     let bytes_max = body.size_hint().upper().unwrap_or(u64::MAX);
     let room = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     let (mut whole, mut since_pause) = (BodyBuffer::default(), 0);
-    let mut long = None;
-    while let Some(frame) = next_frame(&mut body, memory.budget(), bytes_max).await? {
+    let (budget, mut long) = (Arc::clone(memory.budget()), None);
+    while let Some(frame) = next_frame(&mut body, &budget, bytes_max).await? {
         let Ok(data) = frame.into_data() else { continue };
         let length = whole.len() + data.len();
         memory.grow_to(length)?;
@@ -126,14 +123,14 @@ async fn read_within(
         if length <= LONG_BYTES {
             continue;
         }
-        long.get_or_insert_with(|| memory.budget().begin_long());
+        long.get_or_insert_with(|| budget.begin_long());
         since_pause += data.len();
-        if since_pause >= PIECE_BYTES && memory.budget().has_many_long() {
+        if since_pause >= PIECE_BYTES && budget.has_many_long() {
             sleep(PAUSE).await;
             since_pause = 0;
         }
     }
-    Ok(BufferedBody { bytes: whole.freeze(), _memory: memory, _place: None })
+    Ok(BufferedBody { bytes: whole.freeze(), memory, _place: None })
 }
 
 /// Waits for the next frame; while memory is scarce, not for long.
@@ -175,6 +172,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::body_budget::Shares;
 
     const KIB: usize = 1024;
 
@@ -188,9 +186,9 @@ mod tests {
 
     /// The time that reading a body takes beside `others` long ones.
     async fn time_for(bytes: usize, frame_bytes: usize, others: usize) -> Duration {
-        let budget = BodyBudget::new(8 * KIB);
+        let budget = BodyBudget::new(8 * KIB, Shares::USUAL);
         let _others: Vec<_> = (0..others).map(|_| budget.begin_long()).collect();
-        let memory = budget.begin(BodySender::limited_elsewhere()).unwrap();
+        let memory = budget.begin(BodySender::limited_elsewhere());
         let began = Instant::now();
         let body = body(bytes, frame_bytes);
         let read = read_within(body, memory).await.ok().unwrap();

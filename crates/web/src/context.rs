@@ -58,7 +58,7 @@ pub(crate) struct SiteContext {
     /// Limits the passwords and keys that one address may try; `None` is no limit.
     pub(crate) credential_limit: Option<AddressLimit>,
     /// The memory for request bodies in transfer.
-    pub(crate) body_budget: BodyBudget,
+    pub(crate) body_budget: Arc<BodyBudget>,
     /// Cancelled at shutdown, to end all streams.
     pub(crate) shutdown: CancellationToken,
 }

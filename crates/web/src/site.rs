@@ -22,7 +22,7 @@ use crate::{
     admin::overview,
     api_docs::{self, ApiDocs},
     board::{self, BoardApp, HooksApp},
-    body_budget::BodyBudget,
+    body_budget::{BodyBudget, Shares},
     context::SiteContext,
     edge::limits::AddressLimit,
     links::{self, LinksApp, LinksData},
@@ -112,7 +112,7 @@ impl Site {
             setup_code: self.setup_code,
             has_admin: AtomicBool::new(false),
             credential_limit: AddressLimit::per_minute(settings.attempts_per_minute),
-            body_budget: BodyBudget::new(BODIES_KIB_MAX),
+            body_budget: BodyBudget::new(BODIES_KIB_MAX, Shares::USUAL),
             shutdown: CancellationToken::new(),
         });
         let routes = apps.routes(&site, &settings, &uploads);

@@ -163,7 +163,15 @@ impl Request {
 
     /// Sends the request on a new connection. Returns the connection and the head of the response.
     pub(crate) fn begin(&self) -> (HttpConnection, Response) {
-        let mut wire = HttpConnection::connect(self.address).unwrap();
+        self.begin_on(HttpConnection::connect(self.address).unwrap())
+    }
+
+    /// The same from a local address.
+    pub(crate) fn begin_from(&self, source: &str) -> (HttpConnection, Response) {
+        self.begin_on(HttpConnection::connect_from(source, self.address))
+    }
+
+    fn begin_on(&self, mut wire: HttpConnection) -> (HttpConnection, Response) {
         wire.write(&self.bytes()).unwrap();
         let head = wire.read_head().unwrap();
         (wire, head)

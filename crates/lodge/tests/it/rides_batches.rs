@@ -208,6 +208,19 @@ fn error_messages_of_a_batch_are_bounded() {
 }
 
 #[test]
+fn unread_answers_of_one_address_leave_memory_for_batches_of_others() {
+    // Otherwise these addresses count as this machine.
+    let server = Lodge::new().with("LODGE_HTTP_TRUSTED_PROXIES", "127.0.0.9").start();
+    let packed = |lines: &str| {
+        batch_of(&server, "").header("Content-Encoding", "gzip").body(gzip(lines.as_bytes()))
+    };
+    let invalid = packed(&format!("{{\"{}\":1}}\n", "q".repeat(60)).repeat(10_000));
+    let unread: Vec<_> = (0..60).map(|_| invalid.begin_from("127.0.0.2")).collect();
+    packed(&lines("a", 10_000)).send_from("127.0.0.5").expect(200);
+    drop(unread);
+}
+
+#[test]
 fn events_past_the_limit_are_refused_and_counted_without_flooding_the_log() {
     let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100").start();
     let (answer, said) = batch(&server, &lines("a", 900));

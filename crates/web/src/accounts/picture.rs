@@ -39,7 +39,7 @@ pub(crate) async fn set(
     app: &AccountsApp,
     session: SessionDigest,
     me: &SignedIn,
-    upload: BufferedBody<'_>,
+    upload: BufferedBody,
 ) -> Result<Account, Problem> {
     let picture = app.pictures.decoded(upload.bytes.clone()).await?;
     drop(upload);

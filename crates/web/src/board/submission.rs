@@ -23,34 +23,34 @@ const TEXT_FIELDS: [&str; 4] = ["client_id", "body", "reply_to", "author"];
 
 /// A submitted message, not yet parsed.
 #[derive(Default)]
-pub(super) struct Submission<'a> {
+pub(super) struct Submission {
     pub(super) client_id: String,
     pub(super) body: String,
     /// Empty unless the message is a reply.
     pub(super) reply_to: String,
     pub(super) author: String,
-    pub(super) picture: Option<BufferedBody<'a>>,
+    pub(super) picture: Option<BufferedBody>,
 }
 
 /// A request's body.
-pub(super) enum SubmittedBody<'a> {
+pub(super) enum SubmittedBody {
     /// A multipart form, which may contain a file.
-    Form(Submission<'a>),
+    Form(Submission),
     /// Any other body, unparsed.
-    Text(BufferedBody<'a>),
+    Text(BufferedBody),
 }
 
-impl<'a> SubmittedBody<'a> {
+impl SubmittedBody {
     /// Reads the body of a request. A form longer than [`BODY_BYTES_MAX`], or of unknown length, can only be one with
     /// a picture, and counts against the address's limit of uploads before it is read.
     pub(super) async fn read(
-        app: &'a BoardApp,
+        app: &BoardApp,
         asked: &RequestContext,
         body: RequestBody,
     ) -> Result<Self, Problem> {
         let is_short = body.size_hint().upper().is_some_and(|most| most <= BODY_BYTES_MAX as u64);
         if !is_form(&asked.headers) || is_short {
-            let memory = app.site.body_budget.begin(BodySender::known(asked.client))?;
+            let memory = app.site.body_budget.begin(BodySender::known(asked.client));
             let read = FullBody::up_to(BODY_BYTES_MAX, &app.site, body, memory).await?;
             if !is_form(&asked.headers) {
                 return Ok(Self::Text(read));
@@ -67,11 +67,11 @@ impl<'a> SubmittedBody<'a> {
     }
 }
 
-impl<'a> Submission<'a> {
+impl Submission {
     async fn of_form(
-        app: &'a BoardApp,
+        app: &BoardApp,
         asked: &RequestContext,
-        mut body: BufferedBody<'a>,
+        mut body: BufferedBody,
     ) -> Result<Self, Problem> {
         let (bytes, bytes_max) = (body.bytes.clone(), app.uploads.bytes_max());
         let form =
@@ -119,7 +119,7 @@ pub(super) async fn store_message(
     app: &BoardApp,
     by: &Actor,
     new: NewMessage,
-    upload: Option<BufferedBody<'_>>,
+    upload: Option<BufferedBody>,
 ) -> Result<Posted, Problem> {
     app.check_rate(by)?;
     let posted = match upload {
@@ -148,7 +148,7 @@ async fn store_with_picture(
     app: &BoardApp,
     by: &Actor,
     new: NewMessage,
-    upload: BufferedBody<'_>,
+    upload: BufferedBody,
 ) -> Result<Posted, Error> {
     if let Some(before) = app.board.dry_run(by, &new).await? {
         return Ok(Posted::Repeated(before));

@@ -9,7 +9,7 @@ use lodge_domain::{Error, Result};
 
 use crate::{
     body::{BufferedBody, FullBody},
-    body_budget::{BodyBudget, BodySender},
+    body_budget::{BodyBudget, BodySender, Shares},
     edge::{
         address::Client,
         limits::{self, AddressLimit},
@@ -35,7 +35,7 @@ pub(crate) struct Uploads {
     request_timeout: Duration,
     shares: Option<AddressLimit>,
     /// The memory of uploads in progress.
-    budget: BodyBudget,
+    budget: Arc<BodyBudget>,
     /// Uploads in progress by client address.
     under_way: Arc<PerKeyLimit<IpAddr>>,
 }
@@ -53,7 +53,7 @@ impl Uploads {
             kib_max: settings.picture_kib_max,
             request_timeout: settings.request_timeout,
             shares: AddressLimit::per_minute(settings.pictures_per_minute),
-            budget: BodyBudget::new(LONGEST_PICTURES * settings.picture_kib_max),
+            budget: BodyBudget::new(LONGEST_PICTURES * settings.picture_kib_max, Shares::USUAL),
             under_way: PerKeyLimit::new(EACH_MAX, RETRY),
         }
     }
@@ -76,12 +76,12 @@ impl Uploads {
         client: Client,
         body: Body,
         beside: usize,
-    ) -> Result<BufferedBody<'_>, Problem> {
+    ) -> Result<BufferedBody, Problem> {
         let place = client.limited_by().map(|address| self.under_way.take(address)).transpose()?;
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, self.bytes_max() + beside));
         let time = self.request_timeout / 2 + self.time_for(announced);
-        let memory = self.budget.begin(BodySender::limited_elsewhere())?;
+        let memory = self.budget.begin(BodySender::limited_elsewhere());
         match FullBody::read(announced, limited, memory, time).await {
             Ok(held) => Ok(held.keeping(place)),
             Err(problem) if problem.status == StatusCode::PAYLOAD_TOO_LARGE => Err(self.too_long()),

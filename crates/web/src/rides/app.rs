@@ -10,11 +10,10 @@ use lodge_domain::{
         SkierId,
     },
 };
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::{live::Live, number};
 use crate::{
-    body_budget::{BodyBudget, BodySender},
+    body_budget::{BodyBudget, BodySender, Shares},
     context::{App, SiteContext},
     edge::{
         address::Client,
@@ -32,6 +31,9 @@ pub(super) const KEY_HEADER: &str = "Idempotency-Key";
 /// Memory for all batches in flight, from the first byte of the request to the last byte of the response, in KiB.
 const BATCHES_KIB_MAX: usize = 128 * 1024;
 
+/// The largest batch needs a sixth of the whole.
+const BATCH_SHARES: Shares = Shares { unknown: 4, known: 2 };
+
 /// Concurrent exports of one address.
 const EXPORTS_PER_ADDRESS: usize = 2;
 
@@ -45,7 +47,7 @@ pub(crate) type RidesApp = App<RidesParts>;
 pub(crate) struct RidesParts {
     pub(crate) rides: Arc<Rides>,
     /// Memory of batches. Requests never wait for it: a waiting request holds memory that others wait for.
-    pub(super) batch_budget: BodyBudget,
+    pub(super) batch_budget: Arc<BodyBudget>,
     /// Streams of the newest day's counts.
     pub(super) live: Live,
     /// Limits concurrent exports.
@@ -66,7 +68,7 @@ impl RidesApp {
         let searches = StreamLimits { places: SEARCHES_MAX, per_address: SEARCHES_PER_ADDRESS };
         let parts = RidesParts {
             rides,
-            batch_budget: BodyBudget::new(BATCHES_KIB_MAX),
+            batch_budget: BodyBudget::new(BATCHES_KIB_MAX, BATCH_SHARES),
             live: Live::until(site.shutdown.clone(), listeners),
             exports: Streams::new("export", exports, site.shutdown.clone()),
             searches: Streams::new("search", searches, site.shutdown.clone()),
@@ -94,12 +96,6 @@ impl RidesApp {
         }
         let unnamed = |leader| NamedLeader { leader, holder: None };
         Ok(leaders.into_iter().map(unnamed).collect())
-    }
-
-    /// Takes `kib` of the memory budget of batches, or fails at once.
-    pub(super) fn reserve_batch_memory(&self, kib: u32) -> Result<OwnedSemaphorePermit> {
-        let room = self.batch_budget.room().try_acquire_many_owned(kib);
-        room.map_err(|_| Error::unavailable("too many batches in flight"))
     }
 
     /// Returns whose share of memory a body uses.
@@ -163,7 +159,7 @@ pub(super) fn is_duplicate(recorded: Recorded, field: &'static str) -> Result<bo
             Err(Error::invalid(field, "was already used for a different event"))
         }
         Recorded::NothingToVoid => Err(Error::not_found("there is no such ride to void")),
-        Recorded::VoidAlready => Err(Error::conflict("this ride is already void")),
+        Recorded::AlreadyVoided => Err(Error::conflict("this ride is already void")),
         Recorded::KeyReused => Err(Error::KeyReused),
     }
 }

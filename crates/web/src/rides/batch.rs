@@ -18,7 +18,6 @@ use lodge_domain::{
     Error,
     rides::{BatchKey, EventOutcome, Recorded, Sender},
 };
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     app::{KEY_HEADER, RidesApp, is_duplicate},
@@ -27,7 +26,8 @@ use super::{
     lines::{self, Batch, Line},
 };
 use crate::{
-    body::{FullBody, LONGEST_BODY_BYTES},
+    body::{BufferedBody, FullBody, LONGEST_BODY_BYTES},
+    body_budget::BodyMemory,
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
     json,
@@ -40,11 +40,11 @@ const KINDS: [&str; 4] =
 
 const ND_JSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-/// Memory for one line at most: its parsed form, its event and its answer, in KiB.
-const LINE_KIB: u32 = 1;
+/// Memory for one line at most: its parsed form, its event and its answer, in bytes.
+const LINE_BYTES: usize = 1024;
 
-/// Memory for decompressing a batch: the decompressed body, and the used part of zstd's window, in KiB.
-const UNPACKING_KIB: u32 = 8 * 1024;
+/// Memory for decompressing a batch: the decompressed body, and the used part of zstd's window, in bytes.
+const UNPACKING_BYTES: usize = 8 << 20;
 
 /// Largest batch that is parsed on the runtime's thread, in bytes and in lines: some tenths of a millisecond if all
 /// lines are invalid. The longest batch would block the thread's other connections for some ten milliseconds.
@@ -82,16 +82,15 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     let (parts, body) = request.into_parts();
     let whole = async {
         let head = Head::read(&app, &parts).await?;
-        let memory = app.batch_budget.begin(RidesApp::body_sender(head.client, &head.sender))?;
+        let memory = app.batch_budget.begin(RidesApp::body_sender(head.client, &head.sender));
         Ok((head, FullBody::up_to(LONGEST_BODY_BYTES, &app.site, body, memory).await?))
     };
     // The number of lines is unknown: one refusal is counted.
     let (head, sent) = whole.await.inspect_err(|_: &Problem| app.rides.refuse(1))?;
     let (gate, at_once) = (head.sender.id(), head.is_small(&sent.bytes));
-    let (worker, bytes) = (app.clone(), sent.bytes.clone());
-    let (batch, room) = run(at_once, move || head.batch(&worker, &bytes)).await??;
+    let worker = app.clone();
+    let (batch, memory) = run(at_once, move || head.batch(&worker, &sent)).await??;
     let Batch { lines, events, named } = batch;
-    drop(sent);
     let outcomes = if events.is_empty() {
         Ok(Vec::new())
     } else {
@@ -107,7 +106,7 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     });
     let told = run(at_once, move || Answers::to(&lines, &outcomes)).await?;
     let replayed = named.is_some() && told.nothing_new;
-    Ok(responses::mark_replayed(told.into_response(room), replayed))
+    Ok(responses::mark_replayed(told.into_response(memory), replayed))
 }
 
 /// Returns the error for a reused key: 400 in the rides API, 422 elsewhere.
@@ -152,22 +151,24 @@ impl Head {
             && body.split(|byte| *byte == b'\n').take(most + 1).count() <= most
     }
 
-    /// Decompresses and parses a body and admits its events; also returns the memory permit of its lines.
-    fn batch(&self, app: &RidesApp, body: &[u8]) -> Result<(Batch, OwnedSemaphorePermit), Problem> {
-        let counted = || {
-            let unpacking = if self.packing == ContentEncoding::Plain { 0 } else { UNPACKING_KIB };
-            let unpacking = app.reserve_batch_memory(unpacking)?;
-            let body = self.packing.decompress(body)?;
-            Ok((lines::count(&body)?, body, unpacking))
+    /// Decompresses and parses a body and admits its events; also returns the memory of its lines.
+    fn batch(&self, app: &RidesApp, sent: &BufferedBody) -> Result<(Batch, BodyMemory), Problem> {
+        let (mut unpacking, mut memory) = (sent.memory.another(), sent.memory.another());
+        let mut counted = || {
+            if self.packing != ContentEncoding::Plain {
+                unpacking.grow_to(UNPACKING_BYTES)?;
+            }
+            let body = self.packing.decompress(&sent.bytes)?;
+            Ok((lines::count(&body)?, body))
         };
-        let (count, body, _unpacking) = counted().inspect_err(|_: &Error| app.rides.refuse(1))?;
-        let room = app.reserve_batch_memory(u32::from(count) * LINE_KIB);
-        let room = room.inspect_err(|_| app.refuse_limited(count.into()))?;
+        let (count, body) = counted().inspect_err(|_: &Error| app.rides.refuse(1))?;
+        let lines = memory.grow_to(usize::from(count) * LINE_BYTES);
+        lines.inspect_err(|_| app.refuse_limited(count.into()))?;
         let check = |what: &_| self.sender.check(what);
         let batch = Batch::read(&body, app.rides.catalog(), self.key, check);
         app.rides.refuse(batch.refused());
         self.admit(app, &batch)?;
-        Ok((batch, room))
+        Ok((batch, memory))
     }
 
     /// Admits the events of a parsed batch. Invalid lines do not count against the limits.
@@ -243,16 +244,16 @@ fn no_outcome() -> Problem {
 }
 
 impl Answers {
-    /// Returns the response, which keeps as much of `room` as its text needs until it is sent.
-    fn into_response(self, mut room: OwnedSemaphorePermit) -> Response {
+    /// Returns the response, which keeps as much of `memory` as its text needs until it is sent.
+    fn into_response(mut self, mut memory: BodyMemory) -> Response {
         let status = match (&self.not_taken, self.refused) {
             (Some(problem), _) => problem.status,
             (None, true) => StatusCode::BAD_REQUEST,
             (None, false) => StatusCode::OK,
         };
-        let kib = self.text.capacity().div_ceil(1024);
-        drop(room.split(room.num_permits().saturating_sub(kib)));
-        let body = Body::new(InParts { text: self.text.into(), _room: room });
+        self.text.shrink_to_fit();
+        memory.shrink_to(self.text.capacity());
+        let body = Body::new(InParts { text: self.text.into(), _memory: memory });
         let mut response = (status, [(header::CONTENT_TYPE, ND_JSON)], body).into_response();
         if let Some(problem) = self.not_taken {
             problem.say_when(response.headers_mut());
@@ -261,10 +262,10 @@ impl Answers {
     }
 }
 
-/// A body that is sent in parts; the memory permit is released with the body.
+/// A body that is sent in parts; its memory is returned with it.
 struct InParts {
     text: Bytes,
-    _room: OwnedSemaphorePermit,
+    _memory: BodyMemory,
 }
 
 impl hyper::body::Body for InParts {
@@ -295,9 +296,9 @@ mod tests {
 
     use http_body_util::BodyExt as _;
     use hyper::body::Body as _;
-    use tokio::sync::Semaphore;
 
     use super::*;
+    use crate::body_budget::{BodyBudget, BodySender, Shares};
 
     fn line(number: u16, refused: Option<Error>) -> Line {
         let refused = refused.map(|error| Box::new(error.into()));
@@ -308,13 +309,17 @@ mod tests {
         EventOutcome { id: id.parse().unwrap(), recorded }
     }
 
-    fn room(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-        Arc::clone(of).try_acquire_many_owned(8_000).unwrap()
+    /// A budget of 8 MiB, and 8,000 KiB of it.
+    fn budget() -> (Arc<BodyBudget>, BodyMemory) {
+        let budget = BodyBudget::new(8_192, Shares::USUAL);
+        let mut memory = budget.begin(BodySender::limited_elsewhere());
+        memory.grow_to(8_000 << 10).unwrap();
+        (budget, memory)
     }
 
     fn answered(answers: Answers) -> (u16, bool, String) {
         let text = String::from_utf8(answers.text.clone()).unwrap();
-        let response = answers.into_response(room(&Arc::new(Semaphore::new(8_192))));
+        let response = answers.into_response(budget().1);
         let says_when = response.headers().contains_key(header::RETRY_AFTER);
         (response.status().as_u16(), says_when, text)
     }
@@ -329,7 +334,7 @@ mod tests {
             outcome("b", Recorded::Duplicate),
             outcome("c", Recorded::OtherEvent),
             outcome("d", Recorded::NothingToVoid),
-            outcome("e", Recorded::VoidAlready),
+            outcome("e", Recorded::AlreadyVoided),
         ];
         let expected = r#"{"line":1,"status":201,"id":"a\""}
 {"line":2,"status":400,"message":"time: must be another"}
@@ -361,23 +366,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_keeps_its_memory_permit_until_its_last_part_is_read() {
-        let rooms = Arc::new(Semaphore::new(8_192));
+    async fn an_answer_keeps_its_memory_until_its_last_part_is_read() {
+        let (budget, memory) = budget();
         let text = vec![b'x'; 40 << 10];
         let answers =
             Answers { text: text.clone(), refused: false, nothing_new: false, not_taken: None };
-        let response = answers.into_response(room(&rooms));
-        assert_eq!(rooms.available_permits(), 8_192 - 40, "it keeps only what its text needs");
+        let response = answers.into_response(memory);
+        assert_eq!(budget.available_kib(), 8_192 - 40, "it keeps only what its text needs");
         let (mut body, mut sent) = (response.into_body(), Vec::new());
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         while !body.is_end_stream() {
-            assert_eq!(rooms.available_permits(), 8_192 - 40);
+            assert_eq!(budget.available_kib(), 8_192 - 40);
             let part = body.frame().await.unwrap().unwrap().into_data().unwrap();
             assert!(part.len() <= PART_BYTES);
             sent.extend(part);
         }
         drop(body);
-        assert_eq!((rooms.available_permits(), sent == text), (8_192, true));
+        assert_eq!((budget.available_kib(), sent == text), (8_192, true));
     }
 
     #[test]

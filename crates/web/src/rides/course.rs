@@ -80,20 +80,20 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
     let (parts, body) = request.into_parts();
     let client = request::client(&parts.extensions)?;
     let sender = app.sender(&parts.headers).await?;
-    let mountain = app.rides.catalog();
+    let catalog = app.rides.catalog();
     let [resort, season, day, skier] = number::in_path(parts.uri.path());
-    let on = mountain.resort_day(resort, season, day)?;
-    let skier = mountain.skier(skier)?;
+    let on = catalog.resort_day(resort, season, day)?;
+    let skier = catalog.skier(skier)?;
     json::is_of_kind(&parts.headers, &["application/json"])?;
     let id = match idempotency::key(&parts.headers)? {
         Some(key) => Some(event_id(KEY_HEADER, key)?),
         None => None,
     };
-    let memory = app.site.body_budget.begin(RidesApp::body_sender(client, &sender))?;
+    let memory = app.site.body_budget.begin(RidesApp::body_sender(client, &sender));
     let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, memory).await?;
     let said: Body = json::object(&held.bytes)?;
     let (time, lift) = (required("time", said.time)?.0, required("liftID", said.lift)?.0);
-    let ride = mountain.ride(on, skier, time, lift)?;
+    let ride = catalog.ride(on, skier, time, lift)?;
     let what = RideEventContent::Ride(ride);
     sender.check(&what)?;
     Ok((client, sender, NewEvent { id, what }))
@@ -195,7 +195,7 @@ async fn new_season(app: &RidesApp, request: Request) -> Result<(ResortId, Seaso
     let [resort] = number::in_path(parts.uri.path());
     let (resort, _) = app.rides.catalog().resort(resort)?;
     json::is_of_kind(&parts.headers, &["application/json"])?;
-    let memory = app.site.body_budget.begin(RidesApp::body_sender(client, &sender))?;
+    let memory = app.site.body_budget.begin(RidesApp::body_sender(client, &sender));
     let held = FullBody::up_to(RIDE_BYTES_MAX, &app.site, body, memory).await?;
     let said: NewSeason = json::object(&held.bytes)?;
     let season = app.rides.catalog().season(required("year", said.year)?.0);

@@ -193,7 +193,7 @@ async fn page(
     me: &Actor,
     slug: Slug,
     range: MessageRange,
-    form: &Submission<'_>,
+    form: &Submission,
     errors: &FormErrors,
 ) -> HttpResult {
     let board = &app.board;
@@ -306,11 +306,11 @@ pub(super) async fn post(
 const SENT_BEFORE: &str =
     "This form has already sent another message. If this one is new, send it again.";
 
-async fn read_submission<'a>(
-    app: &'a BoardApp,
+async fn read_submission(
+    app: &BoardApp,
     asked: &RequestContext,
     body: RequestBody,
-) -> Result<Submission<'a>, Problem> {
+) -> Result<Submission, Problem> {
     match SubmittedBody::read(app, asked, body).await? {
         SubmittedBody::Form(letter) => Ok(letter),
         SubmittedBody::Text(body) => {
@@ -324,7 +324,7 @@ async fn store_form(
     app: &BoardApp,
     me: &Actor,
     slug: &Slug,
-    form: &mut Submission<'_>,
+    form: &mut Submission,
 ) -> Result<Posted, Problem> {
     if forms::non_empty(&form.author).is_some_and(|author| author != me.profile.username) {
         return Err(Error::unauthenticated("another account is signed in now").into());
