@@ -20,7 +20,7 @@ use crate::{
     context::SiteContext,
     edge::{
         address::{self, Client, Peer},
-        forwarded, idempotency, limits,
+        forwarded, idempotency, limits, local_user,
     },
     error::Problem,
 };
@@ -40,6 +40,7 @@ pub(crate) struct RequestContext {
     host: Option<String>,
     /// Whether the client is on this machine and no proxy has left a trace in the request.
     is_direct: bool,
+    peer: Peer,
     secret: InstallationSecret,
 }
 
@@ -54,12 +55,13 @@ impl RequestContext {
         self.host.as_deref().map(Origin::from_host_header).unwrap_or_default()
     }
 
-    /// Whether the visitor is on this machine: no proxy forwarded the request, and the address in the browser, which a
-    /// page of another site could have made lead here, names the loopback interface.
-    pub(crate) fn is_local(&self) -> bool {
+    /// Whether the visitor is on this machine and is the user that the server runs as: no proxy forwarded the request, and
+    /// the address in the browser, which a page of another site could have made lead here, names the loopback interface.
+    pub(crate) async fn is_local(&self) -> bool {
         let public: Option<Uri> = self.base_url.parse().ok();
         let is_public_here = public.is_some_and(|url| url.authority().is_some_and(names_loopback));
-        self.is_direct && self.names_loopback_host() && is_public_here
+        let seems_local = self.is_direct && self.names_loopback_host() && is_public_here;
+        seems_local && local_user::is_own(self.peer.address()).await
     }
 
     /// Whether the `Host` header names the loopback interface.
@@ -221,10 +223,11 @@ where
             base_url,
             at: site.clock.now(),
             host,
-            // nginx speaks HTTP/1.0 to a server behind it unless told otherwise, and adds no header.
+            // nginx before 1.29.7 speaks HTTP/1.0 to a server behind it unless told otherwise, and adds no header.
             is_direct: *client == Client::Local
                 && parts.version == Version::HTTP_11
                 && !address::is_forwarded(&parts.headers),
+            peer: *peer,
             secret: site.secret.clone(),
         })
     }

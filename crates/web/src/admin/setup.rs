@@ -25,12 +25,14 @@ impl SiteContext {
     /// Whether a page tells its visitor that there is no admin yet: only on this machine, because all others need the
     /// code in the log.
     pub(crate) async fn offers_setup(&self, asked: &RequestContext) -> bool {
-        asked.is_local() && matches!(timeout(PATIENCE, self.needs_admin()).await, Ok(Ok(true)))
+        matches!(timeout(PATIENCE, self.needs_admin()).await, Ok(Ok(true)))
+            && asked.is_local().await
     }
 
     /// Returns the setup code for a visitor who need not enter it: one on this machine, if this process keeps the
     /// accounts.
-    pub(crate) fn known_setup_code(&self, asked: &RequestContext) -> Option<&SecretText> {
-        self.setup_code.as_ref().filter(|_| asked.is_local())
+    pub(crate) async fn known_setup_code(&self, asked: &RequestContext) -> Option<&SecretText> {
+        let code = self.setup_code.as_ref()?;
+        asked.is_local().await.then_some(code)
     }
 }

@@ -34,6 +34,11 @@ impl Peer {
         }
     }
 
+    /// Returns the address and the port.
+    pub(crate) fn address(self) -> SocketAddr {
+        self.address
+    }
+
     /// Returns the address; an IPv4-mapped one as IPv4.
     fn ip(self) -> IpAddr {
         self.address.ip().to_canonical()

@@ -7,6 +7,7 @@ pub(crate) mod headers;
 pub(crate) mod idempotency;
 pub mod instruments;
 pub(crate) mod limits;
+pub(crate) mod local_user;
 pub(crate) mod per_key;
 pub(crate) mod proxies;
 pub(crate) mod proxy_protocol;

@@ -47,7 +47,7 @@ pub(super) async fn form(State(app): State<AccountsApp>, asked: RequestContext) 
         return Err(Error::not_found("this server already has an admin").into());
     }
     let me = me(&app, &asked).await?;
-    page(&app, &asked, &me, &SetupForm::default(), &FormErrors::default())
+    page(&app, &asked, &me, &SetupForm::default(), &FormErrors::default()).await
 }
 
 /// `POST /admin/setup`.
@@ -61,13 +61,13 @@ pub(super) async fn make(
         return redirect_to("/admin");
     }
     let me = me(&app, &asked).await?;
-    let code = app.site.known_setup_code(&asked).cloned();
+    let code = app.site.known_setup_code(&asked).await.cloned();
     let code = code.unwrap_or_else(|| form.code.trim().to_owned().into());
     let made = match &me {
         Some((session, _)) => app.accounts.become_admin(*session, code).await,
         None => match form.parse() {
             Ok(request) => app.accounts.set_up(request, code).await,
-            Err(errors) => return page(&app, &asked, &me, &form, &errors),
+            Err(errors) => return page(&app, &asked, &me, &form, &errors).await,
         },
     };
     match made {
@@ -78,7 +78,7 @@ pub(super) async fn make(
         Err(error) => {
             let errors = FormErrors::of_refusal(error, "username")?;
             let errors = errors.beside_field(StatusCode::FORBIDDEN, "code");
-            page(&app, &asked, &me, &form, &errors)
+            page(&app, &asked, &me, &form, &errors).await
         }
     }
 }
@@ -96,14 +96,14 @@ async fn me(app: &AccountsApp, asked: &RequestContext) -> Result<Me, Problem> {
     Ok(me.map(|me| (session, me.account)))
 }
 
-fn page(
+async fn page(
     app: &AccountsApp,
     asked: &RequestContext,
     me: &Me,
     form: &SetupForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let needs_code = app.site.known_setup_code(asked).is_none();
+    let needs_code = app.site.known_setup_code(asked).await.is_none();
     let me = me.as_ref().map(|(_, account)| account);
     pages::form_page(&app.site, errors, &SetupPage { me, needs_code, form, errors })
 }
