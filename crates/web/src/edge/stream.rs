@@ -10,7 +10,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
-use lodge_domain::{Error, Result};
+use lodge_domain::{Error, Result, network::site_of};
 use metrics::Gauge;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -85,7 +85,8 @@ impl StreamLimits {
 /// The slots for streams of one kind.
 pub(crate) struct Streams {
     places: Arc<Semaphore>,
-    addresses: Arc<PerKeyLimit<IpAddr>>,
+    /// By IPv4 address, or /48 of IPv6.
+    sites: Arc<PerKeyLimit<IpAddr>>,
     end: CancellationToken,
     open: Gauge,
 }
@@ -108,7 +109,7 @@ impl Streams {
     pub(crate) fn new(kind: &'static str, bounds: StreamLimits, end: CancellationToken) -> Self {
         let open = metrics::gauge!("lodge_http_streams", "kind" => kind);
         let places = Arc::new(Semaphore::new(bounds.places));
-        Self { places, addresses: PerKeyLimit::new(bounds.per_address, FULL_RETRY), end, open }
+        Self { places, sites: PerKeyLimit::new(bounds.per_address, FULL_RETRY), end, open }
     }
 
     /// Takes a slot.
@@ -118,7 +119,8 @@ impl Streams {
     /// [`Error::TooMany`] if the client has used up its share, [`Error::Unavailable`] if no slot is free.
     pub(crate) fn acquire(&self, client: Client) -> Result<StreamSlot> {
         // Local clients have no limit per address.
-        let share = client.limited_by().map(|of| self.addresses.take(of)).transpose()?;
+        let site = client.limited_by().map(site_of);
+        let share = site.map(|site| self.sites.take(site)).transpose()?;
         let place =
             Arc::clone(&self.places).try_acquire_owned().map_err(|_| Error::Unavailable {
                 retry_after: FULL_RETRY,
@@ -437,7 +439,17 @@ mod tests {
         let _here = streams.acquire(Client::Local).unwrap();
         let refused = streams.acquire(client("192.0.2.3")).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
-        assert_eq!(streams.addresses.len(), 2, "a refused address is not remembered");
+        assert_eq!(streams.sites.len(), 2, "a refused address is not remembered");
+    }
+
+    #[test]
+    fn an_ipv6_site_gets_no_more_than_the_share_of_an_address() {
+        let bounds = StreamLimits { places: 4, per_address: 2 };
+        let streams = Streams::new("test", bounds, CancellationToken::new());
+        let acquire = |text: &str| streams.acquire(Client::Remote(text.parse().unwrap()));
+        let _one = [acquire("2001:db8::1").unwrap(), acquire("2001:db8:0:1::1").unwrap()];
+        assert!(matches!(acquire("2001:db8:0:2::1"), Err(Error::TooMany { .. })));
+        let _other = acquire("2001:db8:1::1").unwrap();
     }
 
     /// Reads a body; returns its bytes, and whether it was aborted.
