@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Lodge, Response, Server, each};
+use crate::{Lodge, Response, Server, each, replays::UUID_4};
 
 /// An installation with a fixed public URL, so that responses are the same before and after a restart.
 fn lodge() -> Lodge {
@@ -66,8 +66,9 @@ fn a_repeated_change_or_deletion_is_answered_as_the_first_time() {
     assert_eq!(server.get("/gg").location(), Some("https://example.com/"));
 
     let renew = json!({ "new_manage_key": true, "redirect": 302 });
-    let renewed = edit(&server, "n", &renew);
-    same(&renewed, &edit(&server, "n", &renew));
+    edit(&server, "n", &renew).expect_field_error(400, "Idempotency-Key");
+    let renewed = edit(&server, UUID_4, &renew);
+    same(&renewed, &edit(&server, UUID_4, &renew));
     let renewed = renewed.json();
     let delete = |server: &Server| server.manage(&renewed, "DELETE").idempotency_key("d").send();
     let deleted = delete(&server).expect(204);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{Lodge, PASSWORD, Request, Response, Server, between, tiers::Tiers};
 
-const UUID_4: &str = "f47ac10b-58cc-4372-a567-0e02b2c3d479";
+pub(crate) const UUID_4: &str = "f47ac10b-58cc-4372-a567-0e02b2c3d479";
 const UUID_7: &str = "0190163d-8694-739b-aea5-966c26f8ad91";
 
 /// Addresses of two clients.
@@ -79,13 +79,16 @@ fn the_holder_of_a_replaced_manage_key_does_not_get_the_new_one_by_guessing() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org" }));
     let renew = json!({ "new_manage_key": true });
-    let renew = |address: &str| {
-        server.manage(&link, "PATCH").idempotency_key("1").from(address).json(&renew).send()
+    let renew = |key: &str, address: &str| {
+        server.manage(&link, "PATCH").idempotency_key(key).from(address).json(&renew).send()
     };
-    let first = renew(ONE).expect(200);
-    assert_replay(&first, &renew(ONE));
-    let other = renew(TWO).expect(403);
-    assert!(!other.text().contains("manage_"), "{other:?}");
+    renew("1", ONE).expect_field_error(400, "Idempotency-Key");
+    let first = renew(UUID_4, ONE).expect(200);
+    assert_replay(&first, &renew(UUID_4, TWO));
+    for address in [ONE, TWO] {
+        let guess = renew(UUID_7, address).expect(403);
+        assert!(!guess.text().contains("manage_"), "{guess:?}");
+    }
 }
 
 #[test]

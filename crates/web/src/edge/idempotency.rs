@@ -1,7 +1,7 @@
 //! Parses `Idempotency-Key`. The store saves the key together with the write that it guards.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use lodge_domain::{Error, Result};
+use lodge_domain::{Error, Result, idempotency::is_unguessable};
 
 /// The request header (`draft-ietf-httpapi-idempotency-key-header`).
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -20,4 +20,16 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>> {
     key.to_str().map(Some).map_err(|_| {
         Error::invalid("Idempotency-Key", "must be 1 to 128 printable ASCII characters")
     })
+}
+
+/// Checks the key, if any, of a request whose response has a secret that its caller's old credential must not get
+/// again: only the client that has made the key may know it.
+pub(crate) fn check_unguessable(headers: &HeaderMap) -> Result<()> {
+    match key(headers)? {
+        Some(key) if !is_unguessable(key) => Err(Error::invalid(
+            "Idempotency-Key",
+            "must be a UUID of version 4 or 7 in a request for a new manage key",
+        )),
+        _ => Ok(()),
+    }
 }

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     body::{FullBody, LONGEST_BODY_BYTES},
+    edge::idempotency,
     error::{HttpResult, Problem},
     json,
     links::app::{LinksApp, short_of},
@@ -160,7 +161,7 @@ pub(crate) async fn read(
 
 /// Edit a link.
 #[utoipa::path(patch, path = "/api/links/{short}", tag = "links", request_body = EditLink,
-    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Edit only this version of the link"), ("Idempotency-Key" = Option<String>, Header, description = "As for creating a link")),
+    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "Edit only this version of the link"), ("Idempotency-Key" = Option<String>, Header, description = "As for creating a link; with `new_manage_key` it must be a UUID of version 4 or 7")),
     responses((status = 200, body = LinkJson), (status = 400, description = "Invalid request; `detail` says why"), (status = 401, description = "A key or a session is needed"),
         (status = 403, description = "The key or session is not this link's, or a manage key was sent for a link with an owner"), (status = 404, description = "No such link"), (status = 410, description = "The link was deleted"),
         (status = 412, description = "The link has another version"), (status = 422, description = "The Idempotency-Key was used for another request")),
@@ -175,6 +176,9 @@ pub(crate) async fn edit(
     let request: EditLink = json::body_of(&asked.headers, &body)?;
     let edit = request.parse()?;
     let new_key = edit.new_manage_key;
+    if new_key {
+        idempotency::check_unguessable(&asked.headers)?;
+    }
     let caller = asked.caller(&app.site).await?;
     let idempotency = asked.idempotency_key(
         &caller,
