@@ -135,7 +135,7 @@ impl ChannelStates {
         let mut room = room.lock();
         let before = room.presence.len();
         if how(&mut room.presence, profile, now) {
-            room.joined.push(profile.clone());
+            room.record_join(profile);
         }
         room.has_changed |= room.presence.len() != before;
     }
@@ -241,6 +241,14 @@ impl ChannelState {
         people
     }
 
+    /// Records a member who joined. An unannounced leave and the return cancel out.
+    fn record_join(&mut self, profile: &Profile) {
+        match self.left.iter().position(|left| left.person == profile.person) {
+            Some(place) => drop(self.left.swap_remove(place)),
+            None => self.joined.push(profile.clone()),
+        }
+    }
+
     /// Records members who left. An unannounced join and its leave cancel out.
     fn record_leaves(&mut self, gone: impl IntoIterator<Item = Profile>) {
         for gone in gone {
@@ -319,6 +327,22 @@ mod tests {
         rooms.leave(&lobby, person(0).person, true);
         rooms.announce(&lobby);
         assert_eq!(rooms.people(&lobby).list.first(), Some(&person(1)));
+    }
+
+    #[tokio::test]
+    async fn a_member_who_returns_before_the_leave_is_announced_is_not_reported_as_gone() {
+        let (clock, rooms, lobby) = rooms();
+        clock.advance_seconds(3_600);
+        let task = |_| AbortOnDropHandle::new(tokio::spawn(std::future::pending()));
+        let (_feed, mut frames) = rooms.feed(&lobby, task);
+        rooms.record_presence(&lobby, &person(1), Presence::enter);
+        rooms.announce(&lobby);
+        assert!(matches!(frames.try_recv(), Ok(Frame::Presence(_))), "the join");
+        rooms.leave(&lobby, person(1).person, true);
+        rooms.record_presence(&lobby, &person(1), Presence::enter);
+        rooms.announce(&lobby);
+        assert!(frames.try_recv().is_err());
+        assert_eq!(rooms.people(&lobby).list, [person(1)]);
     }
 
     #[test]
