@@ -111,7 +111,6 @@ export const putBack = ({ body, reply_to, picture, problem }) => {
   if (picture && !problem) attach([picture]);
   if (reply_to && !form.elements.reply_to) showReply(reply_to, "Replying to a message.");
   check();
-  field.focus();
 };
 
 completeNames(field);

@@ -41,18 +41,34 @@ const drop = ({ client_id }) => {
   pictured.delete(client_id);
   kept.removeItem(prefix + client_id);
 };
+// The text in the box is kept, too, so that it survives a reload and a new session. No channel's name begins with a dot.
+const draft = `lodge-board:${me}:.${channel}`;
+const keepDraft = () => {
+  try {
+    if (field.value) kept.setItem(draft, JSON.stringify({ body: field.value, at: Date.now() }));
+    else kept.removeItem(draft);
+  } catch {
+    // Storage is full.
+  }
+};
+field.addEventListener("input", keepDraft);
 const isKept = ({ client_id }) => pictured.has(client_id) || kept.getItem(prefix + client_id) !== null;
 const isUnsent = ({ id, problem }) => !id && !problem;
 addEventListener("beforeunload", (event) => {
   if ([...pictured.values()].some(isUnsent)) event.preventDefault();
 });
+const edit = (letter) => {
+  putBack(letter);
+  keepDraft();
+  field.focus();
+};
 const actionsOf = (letter) => {
   const away = (work) => () => {
     drop(letter);
     work?.(letter);
     show();
   };
-  return make("p", { className: "actions" }, button("Edit", away(putBack)), button("Discard", away()));
+  return make("p", { className: "actions" }, button("Edit", away(edit)), button("Discard", away()));
 };
 const stateOf = ({ id, problem, tries, until = 0 }) => {
   const seconds = Math.ceil((until - Date.now()) / 1000);
@@ -159,9 +175,11 @@ form.addEventListener("submit", (event) => {
     const at = Math.max(Date.now(), ...outbox().map((letter) => letter.at + 1));
     keep({ client_id, body: field.value, reply_to, picture: file.files[0], at, tries: 0 });
   } catch {
+    kept.removeItem(draft);
     return form.submit(); // Storage is full.
   }
   reset();
+  keepDraft();
   endSince();
   show();
   toEnd();
@@ -174,6 +192,7 @@ addEventListener("storage", () => {
 });
 whenEnded.addEventListener("abort", show);
 
+if (!field.value) putBack({ body: JSON.parse(kept.getItem(draft))?.body });
 for (const letter of outbox()) if (letter.id && has(letter.id)) drop(letter);
 show();
 if (outbox().length) send();

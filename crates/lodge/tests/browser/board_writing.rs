@@ -4,6 +4,7 @@ use fantoccini::key::Key;
 use lodge_contract::pictures::files;
 
 use crate::{
+    account::PASSWORD,
     board::{MESSAGES, SORTED_MESSAGES, eventually_staff, stored, two_members, write},
     board_tabs::{ApiMember, busy},
     browser::Browser,
@@ -19,6 +20,7 @@ in_each_browser!(
 in_chromium!(
     a_picture_is_shown_to_all_readers_without_scripts,
     an_unsent_message_is_sent_after_a_reload,
+    a_draft_survives_a_reload_and_a_new_session,
     a_too_long_message_is_reported_while_typing,
 );
 
@@ -181,6 +183,27 @@ async fn an_unsent_message_is_sent_after_a_reload(engine: Engine) {
     other.wait_for_script(MESSAGES, "kept; same page").await;
     browser.wait_for_script("return String(document.querySelectorAll('.waits').length)", "0").await;
     assert_eq!(browser.run_script("return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).length").await, 0);
+    scene.end().await;
+}
+
+async fn a_draft_survives_a_reload_and_a_new_session(engine: Engine) {
+    const TYPED: &str = "return document.querySelector('#body').value";
+    let (scene, _other) = two_members(engine).await;
+    let browser = &scene.browser;
+    browser.fill("body", "half a").await;
+    browser.reload().await;
+    browser.wait_for_script(TYPED, "half a").await;
+    browser.one("#body").await.send_keys(" sentence").await.unwrap();
+    scene.lodge.admin(&["user", "sign-out", "ada"]);
+    browser.wait_for_text("You are signed out").await;
+    browser.sign_in("ada", PASSWORD).await;
+    browser.press_and_wait("Board", "#lobby").await;
+    browser.wait_for_script(TYPED, "half a sentence").await;
+    browser.press("Send").await;
+    browser.wait_for_script(MESSAGES, "half a sentence; undefined").await;
+    browser.reload().await;
+    browser.wait_for_script(TYPED, "").await;
+    browser.wait_for_script(KEPT, "").await;
     scene.end().await;
 }
 
