@@ -2,7 +2,7 @@
 
 use lodge_domain::{
     Error, OsRandom,
-    board::{HOOKS_MAX, Hook, HookId, HookSecret, HookStanding, HookUrl, NewHook},
+    board::{DeliveryStatus, HOOKS_MAX, Hook, HookId, HookSecret, HookUrl, NewHook},
 };
 
 use crate::{BoardFixture, board::channel, samples::at};
@@ -27,7 +27,7 @@ pub async fn a_hook_is_kept_until_it_is_removed(fixture: &BoardFixture) {
     let hook = fixture.hooks.add(first.clone()).await.unwrap();
     assert_eq!((&hook.channel, &hook.url), (&first.channel, &first.url));
     assert_eq!((&hook.cursor, hook.created_at), (&first.cursor, at(1)));
-    assert_eq!(hook.standing, HookStanding::Well);
+    assert_eq!(hook.delivery, DeliveryStatus::Healthy);
     assert_eq!(find(fixture, hook.id).await, Some((hook.clone(), first.secret)));
     assert!(fixture.hooks.remove(hook.id).await.unwrap());
     assert_eq!(find(fixture, hook.id).await, None);
@@ -42,14 +42,14 @@ pub async fn a_hook_is_kept_until_it_is_removed(fixture: &BoardFixture) {
 pub async fn the_status_of_a_hook_is_stored(fixture: &BoardFixture) {
     let hook = fixture.hooks.add(new(fixture).await).await.unwrap();
     let other = fixture.hooks.add(new(fixture).await).await.unwrap();
-    let failing = HookStanding::Failing {
+    let failing = DeliveryStatus::Failing {
         failures: 3,
         since: at(5),
         next_try: at(90),
         why: "it answered 500".to_owned(),
     };
     assert!(fixture.hooks.note(hook.id, failing.clone()).await.unwrap());
-    let expected = Hook { standing: failing, ..hook.clone() };
+    let expected = Hook { delivery: failing, ..hook.clone() };
     assert_eq!(find(fixture, hook.id).await.unwrap().0, expected);
 
     let cursor = "7:43,9:3".parse().unwrap();
@@ -62,10 +62,10 @@ pub async fn the_status_of_a_hook_is_stored(fixture: &BoardFixture) {
 /// A late success does not enable it again.
 pub async fn a_disabled_hook_stays_disabled(fixture: &BoardFixture) {
     let hook = fixture.hooks.add(new(fixture).await).await.unwrap();
-    let disabled = HookStanding::Disabled { at: at(7), why: "it answered 410".to_owned() };
+    let disabled = DeliveryStatus::Disabled { at: at(7), why: "it answered 410".to_owned() };
     assert!(fixture.hooks.note(hook.id, disabled.clone()).await.unwrap());
     assert!(!fixture.hooks.advance(hook.id, "7:50".parse().unwrap()).await.unwrap());
-    let expected = Hook { standing: disabled, ..hook };
+    let expected = Hook { delivery: disabled, ..hook };
     assert_eq!(find(fixture, expected.id).await.unwrap().0, expected);
 }
 
@@ -74,7 +74,7 @@ pub async fn a_removed_hook_is_not_updated(fixture: &BoardFixture) {
     let hook = fixture.hooks.add(new(fixture).await).await.unwrap();
     assert!(fixture.hooks.remove(hook.id).await.unwrap());
     assert!(!fixture.hooks.advance(hook.id, hook.cursor.clone()).await.unwrap());
-    let disabled = HookStanding::Disabled { at: at(7), why: String::new() };
+    let disabled = DeliveryStatus::Disabled { at: at(7), why: String::new() };
     assert!(!fixture.hooks.note(hook.id, disabled).await.unwrap());
     assert_eq!(find(fixture, hook.id).await, None);
 }

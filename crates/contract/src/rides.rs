@@ -153,7 +153,7 @@ pub async fn a_ride_is_voided_once(fixture: &RidesFixture) {
     fixture.log.record(vec![first.clone(), second.clone()]).await.unwrap();
     assert_eq!(record(fixture, &of_first).await, Recorded::Stored);
     assert_eq!(record(fixture, &of_first).await, Recorded::Duplicate);
-    assert_eq!(record(fixture, &again).await, Recorded::VoidAlready);
+    assert_eq!(record(fixture, &again).await, Recorded::AlreadyVoided);
     assert_eq!(record(fixture, &void(&of_first)).await, Recorded::NothingToVoid);
     let reused = RideEvent { id: of_first.id.clone(), ..second.clone() };
     assert_eq!(record(fixture, &reused).await, Recorded::OtherEvent);

@@ -175,7 +175,7 @@ fn remove_links(
     let mut removed = 0;
     for short in shorts {
         let stored = links::by_short(connection, short)?
-            .filter(|stored| stored.link.is_forgotten(now, reserved));
+            .filter(|stored| stored.link.is_reservation_over(now, reserved));
         if let Some(stored) = stored {
             links::delete(connection, &stored)?;
             removed += 1;

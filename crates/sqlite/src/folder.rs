@@ -58,7 +58,7 @@ pub enum OpenError {
         report: String,
     },
     /// A file has the folder's name.
-    #[error("{} is a file; the data needs a folder", path.display())]
+    #[error("the data folder {} is a file; it must be a folder", path.display())]
     NoFolder {
         /// The file.
         path: PathBuf,

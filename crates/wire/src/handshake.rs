@@ -132,7 +132,7 @@ pub(crate) async fn connect(
     }
     if !greeting.versions.contains(&VERSION) {
         return Err(ConnectionError::Refused(format!(
-            "it supports only versions {:?}",
+            "the server supports only protocol versions {:?}, not {VERSION}",
             greeting.versions
         )));
     }
@@ -149,7 +149,7 @@ pub(crate) async fn connect(
             Ok(greeting.in_flight_max.max(1))
         }
         HandshakeResult::Welcome(_) => {
-            Err(ConnectionError::Refused("it has a different key".to_owned()))
+            Err(ConnectionError::Refused("the server has a different shared key".to_owned()))
         }
         HandshakeResult::Refused(why) => Err(ConnectionError::Refused(why)),
     }

@@ -157,7 +157,7 @@ impl Admission {
 
     /// Performs the handshake; returns `None` if it fails.
     async fn handshake(&self, stream: TcpStream, from: IpAddr) -> Option<Authenticated> {
-        match self.try_meet(stream).await {
+        match self.try_handshake(stream).await {
             Ok(met) => return Some(met),
             // A probe of the port is not a failed handshake.
             Err(error) if error.is_disconnect() => {
@@ -177,7 +177,7 @@ impl Admission {
         self.log_refused(from, &handshake::FULL);
     }
 
-    async fn try_meet(&self, stream: TcpStream) -> Result<Authenticated, ConnectionError> {
+    async fn try_handshake(&self, stream: TcpStream) -> Result<Authenticated, ConnectionError> {
         let (options, deadline) = (&self.options, Instant::now() + self.options.handshake_timeout);
         let (mut incoming, mut outgoing) = self.open(stream, deadline).await?;
         let sides = (&mut incoming, &mut outgoing);

@@ -83,7 +83,7 @@ calls! {
 
         /// Returns the session of a token and its account. With `since`, a copy may answer that has all changes up to
         /// that position of the change feed; otherwise the store answers.
-        pub(super) fn who_since = Who {
+        pub(super) fn find_session_since = Who {
             /// The digest of the token.
             session: SessionDigest,
             /// The caller's position in the change feed.

@@ -28,7 +28,7 @@ impl AccountsClient {
 
     /// Returns the session of a token and its account.
     pub async fn who(&self, session: SessionDigest) -> Result<SignedIn> {
-        self.who_since(session, None).await
+        self.find_session_since(session, None).await
     }
 
     pub(super) async fn call(&self, call: Call) -> Result<Reply> {

@@ -31,8 +31,8 @@ pub use self::{
         MessagesPage, NewMessage, Posted, Quote, ReactionCount, Version, Visibility,
     },
     hooks::{
-        Deliver, Delivery, DeliveryOutcome, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookDispatcher,
-        HookId, HookPorts, HookSecret, HookStanding, HookStore, HookUrl, HookWakeup, Hooks,
+        Deliver, Delivery, DeliveryOutcome, DeliveryStatus, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook,
+        HookDispatcher, HookId, HookPorts, HookSecret, HookStore, HookUrl, HookWakeup, Hooks,
         NewHook, Render,
     },
     markup::{HTML_BYTES_MAX, html},

@@ -49,7 +49,7 @@ impl Links {
         expected: Option<u64>,
         idempotency: Option<IdempotencyKey>,
     ) -> Result<Idempotent<Link>> {
-        let edited = self.edit_anew(short, edit, caller, here, expected, idempotency.clone());
+        let edited = self.edit_once(short, edit, caller, here, expected, idempotency.clone());
         self.idempotent(idempotency.as_ref(), edited).await
     }
 
@@ -67,7 +67,7 @@ impl Links {
         self.idempotent(idempotency.as_ref(), deleted).await
     }
 
-    async fn edit_anew(
+    async fn edit_once(
         &self,
         short: &Short,
         edit: LinkChange,

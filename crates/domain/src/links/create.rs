@@ -142,7 +142,7 @@ impl Links {
         let target = new.target.clone();
         let done = match self.stored_outcome(idempotency.as_ref()).await? {
             Some(outcome) => Idempotent { outcome, replayed: true },
-            None => self.put_anew(new, caller, here, idempotency).await?,
+            None => self.put_once(new, caller, here, idempotency).await?,
         };
         Ok(done.map(|outcome| match outcome {
             // A PUT that a newer one overtook was accepted, and then replaced.
@@ -168,7 +168,7 @@ impl Links {
         Ok(self.stored_outcome(idempotency).await?.is_some())
     }
 
-    async fn put_anew(
+    async fn put_once(
         &self,
         new: NewLink,
         caller: &Caller,

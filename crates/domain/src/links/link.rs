@@ -211,7 +211,7 @@ impl Link {
     }
 
     /// Whether its short may be claimed again at `now`: the link has been over for at least `reserved`.
-    pub fn is_forgotten(&self, now: Timestamp, reserved: SignedDuration) -> bool {
+    pub fn is_reservation_over(&self, now: Timestamp, reserved: SignedDuration) -> bool {
         self.state(now).1.is_some_and(|over| now.duration_since(over) >= reserved)
     }
 

@@ -282,8 +282,10 @@ impl Links {
 
     async fn kept(&self, short: &Short) -> Result<Arc<Link>> {
         let link = self.ports.store.find(short).await?;
-        link.filter(|link| !link.is_forgotten(self.ports.clock.now(), self.ports.settings.reserved))
-            .ok_or(UNKNOWN)
+        link.filter(|link| {
+            !link.is_reservation_over(self.ports.clock.now(), self.ports.settings.reserved)
+        })
+        .ok_or(UNKNOWN)
     }
 
     async fn click(&self, link: Arc<Link>, visit: &Visit<'_>) -> Result<Arc<Link>> {

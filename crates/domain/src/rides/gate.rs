@@ -206,10 +206,10 @@ mod tests {
                 revoked_at: None,
             })
         };
-        let mountain = resort_catalog::course();
+        let catalog = resort_catalog::course();
         let ride = |resort| {
-            let on = mountain.resort_day(resort, 2025, 1).unwrap();
-            RideEventContent::Ride(mountain.ride(on, mountain.skier(1).unwrap(), 1, 1).unwrap())
+            let on = catalog.resort_day(resort, 2025, 1).unwrap();
+            RideEventContent::Ride(catalog.ride(on, catalog.skier(1).unwrap(), 1, 1).unwrap())
         };
         let void = RideEventContent::Void(RideEventId::Text("one".into()));
         assert!(gate(Some(3)).check(&ride(3)).is_ok());

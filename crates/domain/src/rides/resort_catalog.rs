@@ -220,26 +220,26 @@ mod tests {
 
     #[test]
     fn a_ride_is_made_of_valid_numbers() {
-        let mountain = course();
-        let on = mountain.resort_day(10, 2025, 366).unwrap();
-        let ride = mountain.ride(on, mountain.skier(100_000).unwrap(), 1440, 40).unwrap();
+        let catalog = course();
+        let on = catalog.resort_day(10, 2025, 366).unwrap();
+        let ride = catalog.ride(on, catalog.skier(100_000).unwrap(), 1440, 40).unwrap();
         assert_eq!((ride.vertical, ride.on, ride.minute), (400, on, Minute(1440)));
     }
 
     #[test]
     fn an_invalid_number_is_refused_with_the_valid_range() {
-        let mountain = course();
-        let on = mountain.resort_day(1, 2025, 1).unwrap();
+        let catalog = course();
+        let on = catalog.resort_day(1, 2025, 1).unwrap();
         let skier = SkierId(1);
-        let ride = |time, lift| mountain.ride(on, skier, time, lift).map(drop);
+        let ride = |time, lift| catalog.ride(on, skier, time, lift).map(drop);
         let huge = u64::MAX;
         for (refused, text) in [
-            (mountain.resort(0).map(drop), "resortID: must be a whole number from 1 to 10"),
-            (mountain.resort(huge).map(drop), "resortID: must be a whole number from 1 to 10"),
-            (mountain.season(0).map(drop), "seasonID: must be a whole number from 1 to 9999"),
-            (mountain.day(367).map(drop), "dayID: must be a whole number from 1 to 366"),
-            (mountain.day(65_537).map(drop), "dayID: must be a whole number from 1 to 366"),
-            (mountain.skier(100_001).map(drop), "skierID: must be a whole number from 1 to 100000"),
+            (catalog.resort(0).map(drop), "resortID: must be a whole number from 1 to 10"),
+            (catalog.resort(huge).map(drop), "resortID: must be a whole number from 1 to 10"),
+            (catalog.season(0).map(drop), "seasonID: must be a whole number from 1 to 9999"),
+            (catalog.day(367).map(drop), "dayID: must be a whole number from 1 to 366"),
+            (catalog.day(65_537).map(drop), "dayID: must be a whole number from 1 to 366"),
+            (catalog.skier(100_001).map(drop), "skierID: must be a whole number from 1 to 100000"),
             (ride(0, 1), "time: must be a whole number from 1 to 1440"),
             (ride(huge, 1), "time: must be a whole number from 1 to 1440"),
             (ride(1, 41), "liftID: must be a whole number from 1 to 40"),
@@ -261,22 +261,22 @@ mod tests {
         };
         let resorts = [(1, lifts(&[1, 2, 77])), (2, lifts(&[5])), (11, lifts(&[]))];
         let resorts = resorts.map(|(number, resort)| (ResortId(number), resort));
-        let mountain = ResortCatalog::new(resorts.into(), course().ranges);
+        let catalog = ResortCatalog::new(resorts.into(), course().ranges);
         let ride = |resort, lift| {
-            let on = mountain.resort_day(resort, 2025, 1).unwrap();
-            mountain.ride(on, SkierId(1), 1, lift).map(drop)
+            let on = catalog.resort_day(resort, 2025, 1).unwrap();
+            catalog.ride(on, SkierId(1), 1, lift).map(drop)
         };
         for (refused, text) in [
-            (mountain.resort(4).map(drop), "resortID: there is no resort with this number"),
-            (mountain.resort(12).map(drop), "resortID: there is no resort with this number"),
+            (catalog.resort(4).map(drop), "resortID: there is no resort with this number"),
+            (catalog.resort(12).map(drop), "resortID: there is no resort with this number"),
             (ride(1, 3), "liftID: there is no lift with this number at this resort"),
             (ride(1, 78), "liftID: there is no lift with this number at this resort"),
             (ride(2, 6), "liftID: must be a whole number from 5 to 5"),
             (ride(11, 1), "liftID: there is no lift with this number at this resort"),
-            (mountain.lift(3).map(drop), "liftID: there is no lift with this number"),
+            (catalog.lift(3).map(drop), "liftID: there is no lift with this number"),
         ] {
             assert_eq!(refused.unwrap_err().to_string(), text);
         }
-        assert!(ride(1, 77).is_ok() && mountain.lift(5).is_ok());
+        assert!(ride(1, 77).is_ok() && catalog.lift(5).is_ok());
     }
 }

@@ -87,7 +87,7 @@ pub struct Ride {
 
 impl Ride {
     /// Whether both rides are equal in the fields that a sender states, all but the vertical.
-    pub fn says_the_same_as(&self, other: &Self) -> bool {
+    pub fn has_same_content(&self, other: &Self) -> bool {
         Self { vertical: 0, ..*self } == Self { vertical: 0, ..*other }
     }
 }

@@ -127,7 +127,7 @@ impl Rides {
         let void = NewEvent { id: None, what: RideEventContent::Void(id) };
         match self.record(gate, None, vec![void]).await?.first().map(|outcome| outcome.recorded) {
             Some(Recorded::Stored) => Ok(found.ride),
-            Some(Recorded::VoidAlready) => Err(Error::conflict("this ride is already void")),
+            Some(Recorded::AlreadyVoided) => Err(Error::conflict("this ride is already void")),
             other => Err(Error::internal(format!("unexpected outcome of a void: {other:?}"))),
         }
     }

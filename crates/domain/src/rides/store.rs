@@ -22,7 +22,7 @@ pub enum Recorded {
     /// The gate has no ride with the id to void; nothing changed.
     NothingToVoid,
     /// The ride is already voided by another event; nothing changed.
-    VoidAlready,
+    AlreadyVoided,
     /// The key of its batch was used for another body; nothing of the batch is stored.
     KeyReused,
 }

@@ -140,7 +140,7 @@ fn listen(
     (id, count): (u32, u32),
     runtime: &Runtime,
 ) -> Result<StreamResults> {
-    let desk = Rc::new(StreamThread {
+    let thread = Rc::new(StreamThread {
         crowd: Arc::clone(crowd),
         scratch: scratch(),
         recent: RefCell::default(),
@@ -154,18 +154,18 @@ fn listen(
     runtime.block_on(local.run_until(async {
         let mut tasks = JoinSet::new();
         for number in mine {
-            tasks.spawn_local(StreamClient::new(&desk, number).listen());
+            tasks.spawn_local(StreamClient::new(&thread, number).listen());
         }
         while let Some(ended) = tasks.join_next().await {
-            let ear = ended.context("a stream's task failed")?;
-            readers.push(ear.reader);
-            ends += ear.ends;
+            let client = ended.context("a stream's task failed")?;
+            readers.push(client.reader);
+            ends += client.ends;
         }
         anyhow::Ok(())
     }))?;
     drop(local);
-    let desk = Rc::into_inner(desk).context("a stream outlived its thread")?;
-    Ok(StreamResults { readers, each: desk.each.into_inner(), ends })
+    let thread = Rc::into_inner(thread).context("a stream outlived its thread")?;
+    Ok(StreamResults { readers, each: thread.each.into_inner(), ends })
 }
 
 /// State shared by the streams of a thread.
@@ -187,7 +187,7 @@ enum Disconnect {
 
 /// One stream with its connection.
 struct StreamClient {
-    desk: Rc<StreamThread>,
+    thread: Rc<StreamThread>,
     reader: Reader,
     decoder: Decoder,
     request: Vec<u8>,
@@ -197,12 +197,12 @@ struct StreamClient {
 }
 
 impl StreamClient {
-    fn new(desk: &Rc<StreamThread>, number: u32) -> Self {
-        let crowd = &desk.crowd;
+    fn new(thread: &Rc<StreamThread>, number: u32) -> Self {
+        let crowd = &thread.crowd;
         let seed = crowd.plan.args.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(number);
         Self {
             reader: Reader::new(number, &crowd.start),
-            desk: Rc::clone(desk),
+            thread: Rc::clone(thread),
             decoder: Decoder::new(Keep::Stream),
             request: Vec::new(),
             rng: SmallRng::seed_from_u64(seed),
@@ -213,7 +213,7 @@ impl StreamClient {
 
     /// Reads the stream until the run is over, reconnecting as often as needed.
     async fn listen(mut self) -> Self {
-        let crowd = Arc::clone(&self.desk.crowd);
+        let crowd = Arc::clone(&self.thread.crowd);
         let mut failed = 0;
         while let Some(end) = crowd.over.run_until_cancelled(self.connect(&mut failed)).await {
             self.reader.resume();
@@ -258,7 +258,7 @@ impl StreamClient {
             return;
         }
         let number = self.reader.number;
-        drop(self.desk.crowd.trouble.set(match end {
+        drop(self.thread.crowd.trouble.set(match end {
             Disconnect::Refused(401) => {
                 format!(
                     "stream {number} was refused with 401; if the --tokens file is old, delete it"
@@ -272,27 +272,27 @@ impl StreamClient {
 
     /// Connects, sends the request and reads the head of the response.
     async fn open(&mut self) -> Result<TcpStream, Disconnect> {
-        let desk = Rc::clone(&self.desk);
+        let thread = Rc::clone(&self.thread);
         // The semaphore is never closed, so this cannot fail.
-        let _turn = desk.opening.acquire().await;
-        let asked = timeout(desk.crowd.plan.args.timeout, self.ask()).await;
+        let _turn = thread.opening.acquire().await;
+        let asked = timeout(thread.crowd.plan.args.timeout, self.ask()).await;
         let stream = asked.map_err(|_| Disconnect::Lost("timeout".to_owned()))??;
         if !self.opened {
             self.opened = true;
-            desk.crowd.opened.fetch_add(1, Ordering::Relaxed);
+            thread.crowd.opened.fetch_add(1, Ordering::Relaxed);
         }
         Ok(stream)
     }
 
     async fn ask(&mut self) -> Result<TcpStream, Disconnect> {
-        let (number, desk) = (u64::from(self.reader.number), Rc::clone(&self.desk));
-        let (plan, tokens) = (&desk.crowd.plan, &desk.crowd.tokens);
+        let (number, thread) = (u64::from(self.reader.number), Rc::clone(&self.thread));
+        let (plan, tokens) = (&thread.crowd.plan, &thread.crowd.tokens);
         let users = tokens.len() as u64;
         // A second stream of an account goes to another server.
         let site = plan.site(number + number / users);
         let token = &tokens[usize::try_from(number % users).unwrap_or_default()];
         let cursor = String::from_utf8_lossy(&self.reader.cursor);
-        site.stream(token, &desk.crowd.start, &cursor, &mut self.request);
+        site.stream(token, &thread.crowd.start, &cursor, &mut self.request);
         let lost = |error: io::Error| Disconnect::Lost(error.to_string());
         let mut stream = dial(site.target.address).await.map_err(lost)?;
         stream.write_all(&self.request).await.map_err(lost)?;
@@ -310,17 +310,18 @@ impl StreamClient {
     /// Reads the next bytes; true at the end of the response.
     async fn receive(&mut self, stream: &mut TcpStream) -> Result<bool, Disconnect> {
         let lost = |why: String| Disconnect::Lost(why);
-        let count = read_some(stream, &self.desk.scratch).await.map_err(|e| lost(e.to_string()))?;
+        let count =
+            read_some(stream, &self.thread.scratch).await.map_err(|e| lost(e.to_string()))?;
         if count == 0 {
             return self.decoder.close().map(|_| true).map_err(|e| lost(e.to_string()));
         }
-        let fed = self.decoder.feed(&self.desk.scratch.borrow()[..count]);
+        let fed = self.decoder.feed(&self.thread.scratch.borrow()[..count]);
         fed.map(|answer| answer.is_some()).map_err(|error| lost(error.to_string()))
     }
 
     /// Reads events until the connection ends.
     async fn read(&mut self, mut stream: TcpStream) -> Disconnect {
-        let cut_after = self.desk.crowd.plan.args.cut.map_or(Duration::MAX, |mean| {
+        let cut_after = self.thread.crowd.plan.args.cut.map_or(Duration::MAX, |mean| {
             let drawn: f64 = Exp1.sample(&mut self.rng);
             mean.mul_f64(drawn.min(10.0))
         });
@@ -358,9 +359,9 @@ impl StreamClient {
             return Ok(());
         }
         let now = Instant::now();
-        let (desk, reader) = (&self.desk, &mut self.reader);
-        let (mut recent, mut each) = (desk.recent.borrow_mut(), desk.each.borrow_mut());
-        let crowd = &desk.crowd;
+        let (thread, reader) = (&self.thread, &mut self.reader);
+        let (mut recent, mut each) = (thread.recent.borrow_mut(), thread.each.borrow_mut());
+        let crowd = &thread.crowd;
         let mut count = 0;
         let used = frames(bytes, |frame| {
             count += 1;

@@ -115,7 +115,7 @@ impl OpenLoop {
     }
 
     /// Waits until the pacer wakes this connection.
-    pub(crate) async fn lie_idle(&self) {
+    pub(crate) async fn wait_idle(&self) {
         self.idle.set(self.idle.get() + 1);
         self.wake.notified().await;
     }

@@ -362,7 +362,7 @@ impl<W: Work> Thread<W> {
                     woken = false;
                 }
                 (Next::Wait, Pace::Open(open)) => {
-                    open.lie_idle().await;
+                    open.wait_idle().await;
                     woken = true;
                 }
                 (Next::Wait | Next::End, _) => return Ok(()),

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use lodge_domain::{
     Error, Result,
     board::{
-        Cursor, HOOKS_MAX, Hook, HookId, HookSecret, HookStanding, HookStore, HookUrl, NewHook,
+        Cursor, DeliveryStatus, HOOKS_MAX, Hook, HookId, HookSecret, HookStore, HookUrl, NewHook,
         Slug,
     },
 };
@@ -50,14 +50,14 @@ impl HookStore for SqlBoard {
         self.write(move |tx| Ok(tx.execute(&ADVANCE, values![&cursor, id.0])? > 0)).await
     }
 
-    async fn note(&self, id: HookId, standing: HookStanding) -> Result<bool> {
+    async fn note(&self, id: HookId, delivery: DeliveryStatus) -> Result<bool> {
         let note = move |tx: &mut dyn Tx| {
-            let (failures, since, next_try, disabled_at, why) = match &standing {
-                HookStanding::Well => (0, None, None, None, None),
-                HookStanding::Failing { failures, since, next_try, why } => {
+            let (failures, since, next_try, disabled_at, why) = match &delivery {
+                DeliveryStatus::Healthy => (0, None, None, None, None),
+                DeliveryStatus::Failing { failures, since, next_try, why } => {
                     (*failures, Some(*since), Some(*next_try), None, Some(why))
                 }
-                HookStanding::Disabled { at, why } => (0, None, None, Some(*at), Some(why)),
+                DeliveryStatus::Disabled { at, why } => (0, None, None, Some(*at), Some(why)),
             };
             let values = values![failures, since, next_try, disabled_at, why, id.0];
             Ok(tx.execute(&NOTE, values)? > 0)
@@ -80,7 +80,7 @@ fn add(tx: &mut dyn Tx, new: &NewHook) -> Result<Hook, Failure> {
         values![channel.as_str(), url.as_str(), secret.reveal(), created_at, &place],
     )?;
     let id = HookId(added.ok_or_else(|| Error::internal("the id of a new hook is taken"))?);
-    Ok(Hook { id, channel, url, created_at, cursor, standing: HookStanding::Well })
+    Ok(Hook { id, channel, url, created_at, cursor, delivery: DeliveryStatus::Healthy })
 }
 
 fn read(row: Row<'_>) -> Result<(Hook, HookSecret), Failure> {
@@ -90,16 +90,16 @@ fn read(row: Row<'_>) -> Result<(Hook, HookSecret), Failure> {
         url: HookUrl::stored(row.get(2)?),
         created_at: row.get(3)?,
         cursor: row.get::<String>(4)?.parse().map_err(Error::internal)?,
-        standing: standing(row)?,
+        delivery: delivery(row)?,
     };
     Ok((hook, HookSecret::stored(row.get(10)?)))
 }
 
-fn standing(row: Row<'_>) -> Result<HookStanding, Failure> {
+fn delivery(row: Row<'_>) -> Result<DeliveryStatus, Failure> {
     if let Some(at) = row.get(8)? {
-        return Ok(HookStanding::Disabled { at, why: row.get(9)? });
+        return Ok(DeliveryStatus::Disabled { at, why: row.get(9)? });
     }
-    let Some(since) = row.get(6)? else { return Ok(HookStanding::Well) };
+    let Some(since) = row.get(6)? else { return Ok(DeliveryStatus::Healthy) };
     let (failures, next_try, why) = (row.get(5)?, row.get(7)?, row.get(9)?);
-    Ok(HookStanding::Failing { failures, since, next_try, why })
+    Ok(DeliveryStatus::Failing { failures, since, next_try, why })
 }

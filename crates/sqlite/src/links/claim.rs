@@ -62,7 +62,7 @@ fn claim_short(
         let holder = by_short(connection, &link.short)?.ok_or_else(|| {
             Error::internal("the insert of a link conflicts with a short that was not found")
         })?;
-        if !holder.link.is_forgotten(link.created_at, reserved) {
+        if !holder.link.is_reservation_over(link.created_at, reserved) {
             return Ok(Some(holder.link));
         }
         delete(connection, &holder)?;

@@ -122,7 +122,7 @@ impl Log<'_> {
             return Ok(Recorded::Stored);
         }
         let same = |(stored, voids): (Ride, Option<RideEventId>)| {
-            voids.is_none() && stored.says_the_same_as(ride)
+            voids.is_none() && stored.has_same_content(ride)
         };
         Ok(repeated(self.find(event.gate, &event.id)?.is_some_and(same)))
     }
@@ -135,7 +135,7 @@ impl Log<'_> {
             return Ok(Recorded::NothingToVoid);
         };
         if self.is_void.exists((event.gate.0, StoredEventId(of)))? {
-            return Ok(Recorded::VoidAlready);
+            return Ok(Recorded::AlreadyVoided);
         }
         self.insert(event, &ride, Some(of))?;
         self.changes.add(Change::of(&ride, -1, self.connection.last_insert_rowid()));

@@ -11,7 +11,7 @@ use http::{Method, StatusCode};
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
-    board::{BoardEvent, Hook, HookId, HookSecret, HookStanding, HookUrl, Hooks, Slug},
+    board::{BoardEvent, DeliveryStatus, Hook, HookId, HookSecret, HookUrl, Hooks, Slug},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -128,15 +128,15 @@ impl From<Hook> for HookJson {
             cursor: hook.cursor.to_string(),
             ..Self::default()
         };
-        match hook.standing {
-            HookStanding::Well => {}
-            HookStanding::Failing { failures, since, next_try, why } => {
+        match hook.delivery {
+            DeliveryStatus::Healthy => {}
+            DeliveryStatus::Failing { failures, since, next_try, why } => {
                 json.failures = failures;
                 json.failing_since = Some(since);
                 json.next_try = Some(next_try);
                 json.why = Some(why);
             }
-            HookStanding::Disabled { at, why } => {
+            DeliveryStatus::Disabled { at, why } => {
                 json.disabled_at = Some(at);
                 json.why = Some(why);
             }

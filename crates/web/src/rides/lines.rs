@@ -64,7 +64,7 @@ struct EventJson<'a> {
 }
 
 impl EventJson<'_> {
-    fn event(self, mountain: &ResortCatalog) -> Result<NewEvent> {
+    fn event(self, catalog: &ResortCatalog) -> Result<NewEvent> {
         let id = self.id.as_ref().map(|id| event_id("id", &id.0)).transpose()?;
         let what = match &self.void {
             Some(_) if self.is_ride_too() => {
@@ -75,11 +75,11 @@ impl EventJson<'_> {
             None => {
                 let resort = required("resortID", self.resort)?.0;
                 let season = required("seasonID", self.season)?.0;
-                let on = mountain.resort_day(resort, season, required("dayID", self.day)?.0)?;
-                let skier = mountain.skier(required("skierID", self.skier)?.0)?;
+                let on = catalog.resort_day(resort, season, required("dayID", self.day)?.0)?;
+                let skier = catalog.skier(required("skierID", self.skier)?.0)?;
                 let (time, lift) =
                     (required("time", self.time)?.0, required("liftID", self.lift)?.0);
-                RideEventContent::Ride(mountain.ride(on, skier, time, lift)?)
+                RideEventContent::Ride(catalog.ride(on, skier, time, lift)?)
             }
         };
         Ok(NewEvent { id, what })
@@ -115,14 +115,14 @@ impl Batch {
     /// `check` decides for each valid line whether the sender is allowed to send it.
     pub(super) fn read(
         body: &[u8],
-        mountain: &ResortCatalog,
+        catalog: &ResortCatalog,
         key: Option<BatchKey>,
         check: impl Fn(&RideEventContent) -> Result<()>,
     ) -> Self {
         let named = key.map(|key| KeyedBatch::of(key, body));
         let mut batch = Self { named, ..Self::default() };
         for (number, line) in numbered(body).filter(|(_, line)| !line.trim_ascii().is_empty()) {
-            let event = event(line, mountain).and_then(|event| check(&event.what).map(|()| event));
+            let event = event(line, catalog).and_then(|event| check(&event.what).map(|()| event));
             let mut called = "id";
             let refused = event.map(|mut event| {
                 if let (None, Some(key)) = (&event.id, key) {
@@ -143,12 +143,12 @@ impl Batch {
     }
 }
 
-fn event(line: &[u8], mountain: &ResortCatalog) -> Result<NewEvent> {
+fn event(line: &[u8], catalog: &ResortCatalog) -> Result<NewEvent> {
     if line.len() > LINE_BYTES_MAX {
         let reason = format!("must be at most {LINE_BYTES_MAX} bytes long");
         return Err(Error::invalid("line", reason));
     }
-    json::object::<EventJson<'_>>(line)?.event(mountain)
+    json::object::<EventJson<'_>>(line)?.event(catalog)
 }
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
     use crate::rides::samples;
 
     fn read(body: &str) -> Batch {
-        Batch::read(body.as_bytes(), &samples::mountain(), None, |_| Ok(()))
+        Batch::read(body.as_bytes(), &samples::catalog(), None, |_| Ok(()))
     }
 
     fn refusals(batch: &Batch) -> Vec<(u16, &str)> {
@@ -229,7 +229,7 @@ mod tests {
             let [(1, text)] = refusals(&batch)[..] else { panic!("{line} is accepted") };
             assert!(words.iter().all(|word| text.contains(word)), "{line}: {text}");
         }
-        let not_utf_8 = Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), None, |_| Ok(()));
+        let not_utf_8 = Batch::read(b"{\"id\":\"\xff\"}", &samples::catalog(), None, |_| Ok(()));
         assert_eq!(not_utf_8.refused(), 1);
     }
 
@@ -260,7 +260,7 @@ mod tests {
             RideEventContent::Ride(_) => Ok(()),
             RideEventContent::Void(_) => Err(Error::forbidden("no voids")),
         };
-        let batch = Batch::read(body.as_bytes(), &samples::mountain(), None, check);
+        let batch = Batch::read(body.as_bytes(), &samples::catalog(), None, check);
         assert_eq!((batch.events.len(), batch.refused()), (2, 2));
         let refused = batch.lines.iter().filter_map(|line| line.refused.as_ref());
         let statuses: Vec<_> = refused.map(|problem| problem.status.as_u16()).collect();
@@ -273,7 +273,7 @@ mod tests {
         let body = format!("{RIDE}\n\n{named}\nbad\n{RIDE}\n");
         let ids = |key: &str| {
             let key = Some(key.parse().unwrap());
-            let batch = Batch::read(body.as_bytes(), &samples::mountain(), key, |_| Ok(()));
+            let batch = Batch::read(body.as_bytes(), &samples::catalog(), key, |_| Ok(()));
             batch.events.into_iter().map(|event| event.id.unwrap()).collect::<Vec<_>>()
         };
         let key: BatchKey = "day 9".parse().unwrap();

@@ -1,10 +1,10 @@
 //! The app's pages. Handlers read the request, call the service, and fill a template.
 
+mod all_resorts;
 mod bars;
 mod gates;
 mod leaderboard;
 mod leaders;
-mod mountain;
 mod names;
 mod resort;
 mod skier;
@@ -20,7 +20,7 @@ use crate::routes::Routes;
 
 pub(super) fn routes() -> Routes<RidesApp> {
     Routes::default()
-        .on(Method::GET, "/rides", mountain::show)
+        .on(Method::GET, "/rides", all_resorts::show)
         .on(Method::GET, "/rides/resorts/{resort}", resort::show)
         .on(Method::GET, "/rides/leaderboard", leaderboard::show)
         .on(Method::GET, "/rides/skiers", skier::find)
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Routes<RidesApp> {
 
 /// The start page if no other app has one: the overview of all resorts.
 pub(crate) fn start() -> Routes<RidesApp> {
-    Routes::default().on(Method::GET, "/", mountain::show)
+    Routes::default().on(Method::GET, "/", all_resorts::show)
 }
 
 /// The page of gates, on sites with accounts.

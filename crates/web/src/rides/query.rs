@@ -23,16 +23,18 @@ pub(super) struct VerticalFilter {
 
 impl VerticalFilter {
     /// Parses `resort` and `season`; `None` if both are absent.
-    pub(super) fn parse(query: Option<&str>, mountain: &ResortCatalog) -> Result<Option<Self>> {
+    pub(super) fn parse(query: Option<&str>, catalog: &ResortCatalog) -> Result<Option<Self>> {
         let mut choice = Self::default();
         for (name, value) in pairs(query)? {
             match &*name {
                 "resort" => add_all("resort", &mut choice.resorts, &value, |number| {
-                    Ok(mountain.resort(number)?.0)
+                    Ok(catalog.resort(number)?.0)
                 })?,
-                "season" => add_all("season", &mut choice.seasons, &value, |number| {
-                    mountain.season(number)
-                })?,
+                "season" => {
+                    add_all("season", &mut choice.seasons, &value, |number| {
+                        catalog.season(number)
+                    })?;
+                }
                 _ => return Err(Error::invalid("query", "may contain only resort and season")),
             }
         }
@@ -65,37 +67,37 @@ pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) ->
 }
 
 /// Parses a day at a resort: `resort`, `season` and `day`.
-pub(super) fn day(query: Option<&str>, mountain: &ResortCatalog) -> Result<ResortDay> {
+pub(super) fn day(query: Option<&str>, catalog: &ResortCatalog) -> Result<ResortDay> {
     let [resort, season, day] = single_values(query, ["resort", "season", "day"])?;
-    let Span { season, resort, .. } = span(mountain, [resort, season, None])?;
-    Ok(ResortDay { season, resort, day: day_of(mountain, &required("day", day)?)? })
+    let Span { season, resort, .. } = span(catalog, [resort, season, None])?;
+    Ok(ResortDay { season, resort, day: day_of(catalog, &required("day", day)?)? })
 }
 
 /// Parses the span of a leaderboard and its size: `resort`, `season`, optional `day` and `limit`.
-pub(super) fn leaders(query: Option<&str>, mountain: &ResortCatalog) -> Result<(Span, usize)> {
+pub(super) fn leaders(query: Option<&str>, catalog: &ResortCatalog) -> Result<(Span, usize)> {
     let [resort, season, day, limit_given] =
         single_values(query, ["resort", "season", "day", "limit"])?;
     let limit = match limit_given {
         None => LEADERS_DEFAULT,
         Some(digits) => limit(&digits, LEADERS_MAX)?,
     };
-    Ok((span(mountain, [resort, season, day])?, limit))
+    Ok((span(catalog, [resort, season, day])?, limit))
 }
 
 /// Parses `season` and optional `resort`.
 pub(super) fn season(
     query: Option<&str>,
-    mountain: &ResortCatalog,
+    catalog: &ResortCatalog,
 ) -> Result<(Season, Option<ResortId>)> {
     let [season, resort] = single_values(query, ["season", "resort"])?;
-    let resort = resort.map(|digits| resort_of(mountain, &digits)).transpose()?;
-    Ok((season_of(mountain, &required("season", season)?)?, resort))
+    let resort = resort.map(|digits| resort_of(catalog, &digits)).transpose()?;
+    Ok((season_of(catalog, &required("season", season)?)?, resort))
 }
 
-fn span(mountain: &ResortCatalog, [resort, season, day]: [Option<String>; 3]) -> Result<Span> {
-    let resort = resort_of(mountain, &required("resort", resort)?)?;
-    let season = season_of(mountain, &required("season", season)?)?;
-    let day = day.map(|digits| day_of(mountain, &digits)).transpose()?;
+fn span(catalog: &ResortCatalog, [resort, season, day]: [Option<String>; 3]) -> Result<Span> {
+    let resort = resort_of(catalog, &required("resort", resort)?)?;
+    let season = season_of(catalog, &required("season", season)?)?;
+    let day = day.map(|digits| day_of(catalog, &digits)).transpose()?;
     Ok(Span { season, resort, day })
 }
 
@@ -108,18 +110,18 @@ pub(super) fn limit(digits: &str, most: usize) -> Result<usize> {
 }
 
 /// Parses a resort's number.
-pub(super) fn resort_of(mountain: &ResortCatalog, digits: &str) -> Result<ResortId> {
-    numbered("resort", digits, |number| Ok(mountain.resort(number)?.0))
+pub(super) fn resort_of(catalog: &ResortCatalog, digits: &str) -> Result<ResortId> {
+    numbered("resort", digits, |number| Ok(catalog.resort(number)?.0))
 }
 
 /// Parses a season's number.
-pub(super) fn season_of(mountain: &ResortCatalog, digits: &str) -> Result<Season> {
-    numbered("season", digits, |number| mountain.season(number))
+pub(super) fn season_of(catalog: &ResortCatalog, digits: &str) -> Result<Season> {
+    numbered("season", digits, |number| catalog.season(number))
 }
 
 /// Parses a day's number.
-pub(super) fn day_of(mountain: &ResortCatalog, digits: &str) -> Result<Day> {
-    numbered("day", digits, |number| mountain.day(number))
+pub(super) fn day_of(catalog: &ResortCatalog, digits: &str) -> Result<Day> {
+    numbered("day", digits, |number| catalog.day(number))
 }
 
 /// Returns the values of these parameters; a repeated or unknown parameter is an error.
@@ -148,12 +150,12 @@ pub(super) fn pairs(query: Option<&str>) -> Result<Vec<(String, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rides::samples::mountain;
+    use crate::rides::samples::catalog;
 
     #[test]
     fn a_query_selects_any_resorts_and_seasons() {
-        let mountain = mountain();
-        let parse = |query: Option<&str>| VerticalFilter::parse(query, &mountain);
+        let catalog = catalog();
+        let parse = |query: Option<&str>| VerticalFilter::parse(query, &catalog);
         assert_eq!((parse(None).unwrap(), parse(Some("")).unwrap()), (None, None));
         for query in [
             "resort=1&season=2025&resort=2&resort=1",
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_leaderboard_is_of_a_season_or_a_day() {
-        let leaders = |query| leaders(Some(query), &mountain());
+        let leaders = |query| leaders(Some(query), &catalog());
         let (span, limit) = leaders("resort=3&season=2025").unwrap();
         assert_eq!((span.resort, span.day, limit), (ResortId(3), None, 10));
         let (span, limit) = leaders("limit=100&day=7&resort=3&season=2025").unwrap();
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_day_needs_resort_season_and_day() {
-        let day = |query| day(Some(query), &mountain());
+        let day = |query| day(Some(query), &catalog());
         assert_eq!(day("resort=3&season=2025&day=7").unwrap().day, Day(7));
         for (query, words) in [
             ("resort=3&season=2025", "day: is missing"),

@@ -3,7 +3,7 @@
 use lodge_domain::rides::{Ranges, Resort, ResortCatalog, ResortId};
 
 /// Ten resorts of forty lifts.
-pub(super) fn mountain() -> ResortCatalog {
+pub(super) fn catalog() -> ResortCatalog {
     let resort = |number: u16| {
         (ResortId(number), Resort::with_numbered_lifts(format!("Resort {number}"), 1..=40))
     };

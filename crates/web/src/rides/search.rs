@@ -48,7 +48,7 @@ pub(super) async fn search(
     Ok(Json(FoundJson::of(&by, &found)).into_response())
 }
 
-fn parse(query: Option<&str>, mountain: &ResortCatalog) -> Result<RideQuery> {
+fn parse(query: Option<&str>, catalog: &ResortCatalog) -> Result<RideQuery> {
     let mut parsed =
         RideQuery { count_skiers: true, limit: GROUPS_DEFAULT, ..RideQuery::default() };
     let mut seen = Vec::new();
@@ -61,7 +61,7 @@ fn parse(query: Option<&str>, mountain: &ResortCatalog) -> Result<RideQuery> {
             return Err(Error::invalid(name, "must be given only once"));
         }
         seen.push(name);
-        take(&mut parsed, name, &value, mountain)?;
+        take(&mut parsed, name, &value, catalog)?;
     }
     Ok(parsed)
 }
@@ -71,17 +71,17 @@ fn take(
     parsed: &mut RideQuery,
     name: &'static str,
     value: &str,
-    mountain: &ResortCatalog,
+    catalog: &ResortCatalog,
 ) -> Result<()> {
     match name {
         "resort" => {
-            add_all(name, &mut parsed.resorts, value, |number| Ok(mountain.resort(number)?.0))?;
+            add_all(name, &mut parsed.resorts, value, |number| Ok(catalog.resort(number)?.0))?;
         }
-        "season" => add_all(name, &mut parsed.seasons, value, |number| mountain.season(number))?,
-        "lift" => add_all(name, &mut parsed.lifts, value, |number| mountain.lift(number))?,
-        "skier" => add_all(name, &mut parsed.skiers, value, |number| mountain.skier(number))?,
-        "days" => parsed.days = Some(range(name, value, |number| mountain.day(number))?),
-        "time" => parsed.minutes = Some(range(name, value, |number| mountain.minute(number))?),
+        "season" => add_all(name, &mut parsed.seasons, value, |number| catalog.season(number))?,
+        "lift" => add_all(name, &mut parsed.lifts, value, |number| catalog.lift(number))?,
+        "skier" => add_all(name, &mut parsed.skiers, value, |number| catalog.skier(number))?,
+        "days" => parsed.days = Some(range(name, value, |number| catalog.day(number))?),
+        "time" => parsed.minutes = Some(range(name, value, |number| catalog.minute(number))?),
         "by" => add_dimensions(&mut parsed.by, value)?,
         "skiers" => parsed.count_skiers = truth(value)?,
         "order" => parsed.order = value.parse()?,
@@ -136,11 +136,11 @@ mod tests {
     use lodge_domain::rides::{Day, GroupOrder, LiftId, Minute, ResortId, Season, SkierId};
 
     use super::*;
-    use crate::rides::samples::mountain;
+    use crate::rides::samples::catalog;
 
     #[test]
     fn a_search_is_parsed_from_its_query() {
-        let parse = |query| parse(Some(query), &mountain()).unwrap();
+        let parse = |query| parse(Some(query), &catalog()).unwrap();
         let query = parse(
             "resort=1&resort=3&season=2025&days=2-9&time=61-120&lift=4&skier=7&by=resort%2Cday&skiers=false&order=vertical&limit=5",
         );
@@ -194,7 +194,7 @@ mod tests {
                 "query: may contain only resort, season, days, time, lift, skier, by, skiers, order, limit",
             ),
         ] {
-            let refused = parse(Some(query), &mountain()).unwrap_err();
+            let refused = parse(Some(query), &catalog()).unwrap_err();
             assert_eq!(refused.to_string(), words, "{query}");
         }
     }

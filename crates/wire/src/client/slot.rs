@@ -26,7 +26,7 @@ impl Shared {
                 if server == own {
                     self.run(slot, established).await;
                 } else {
-                    self.run_away(slot, own, established).await;
+                    self.run_at_fallback(slot, own, established).await;
                 }
                 redial.lived(began.elapsed());
             }
@@ -44,7 +44,7 @@ impl Shared {
     }
 
     /// Runs a connection to another server until it ends, or until one to the own server can replace it.
-    async fn run_away(&self, slot: usize, own: usize, (connection, task): Established) {
+    async fn run_at_fallback(&self, slot: usize, own: usize, (connection, task): Established) {
         self.put(slot, Some(Arc::clone(&connection)));
         let mut running = pin!(task.run(|| self.better.notify_waiters()));
         let replacement = async {

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     super::{BoardEvent, EventRange, Slug},
-    Delivery, DeliveryOutcome, Hook, HookId, HookPorts, HookSecret, HookStanding,
+    Delivery, DeliveryOutcome, DeliveryStatus, Hook, HookId, HookPorts, HookSecret,
 };
 use crate::{Error, Random, Result};
 
@@ -125,17 +125,17 @@ impl HookDispatcher {
             let is_there = match ports.deliver.deliver(delivery).await {
                 DeliveryOutcome::Taken => {
                     hook.cursor = page.cursor;
-                    hook.standing = HookStanding::Well;
+                    hook.delivery = DeliveryStatus::Healthy;
                     ports.hooks.advance(hook.id, hook.cursor.clone()).await?
                 }
                 DeliveryOutcome::Unwanted => {
                     let why = "the receiver answered 410 Gone".to_owned();
-                    hook.standing = HookStanding::Disabled { at: ports.clock.now(), why };
-                    ports.hooks.note(hook.id, hook.standing.clone()).await?
+                    hook.delivery = DeliveryStatus::Disabled { at: ports.clock.now(), why };
+                    ports.hooks.note(hook.id, hook.delivery.clone()).await?
                 }
                 DeliveryOutcome::Failed(why) => {
-                    hook.standing = self.failed(&hook.standing, why);
-                    ports.hooks.note(hook.id, hook.standing.clone()).await?
+                    hook.delivery = self.failed(&hook.delivery, why);
+                    ports.hooks.note(hook.id, hook.delivery.clone()).await?
                 }
             };
             if !is_there {
@@ -153,20 +153,25 @@ impl HookDispatcher {
         Delivery { hook: hook.id, url: hook.url.clone(), id, timestamp_s, signature, body }
     }
 
-    /// The hook's standing after one more failure.
-    fn failed(&self, before: &HookStanding, why: String) -> HookStanding {
+    /// The delivery status after one more failure.
+    fn failed(&self, before: &DeliveryStatus, why: String) -> DeliveryStatus {
         let now = self.ports.clock.now();
         let (failures, since) = match before {
-            HookStanding::Failing { failures, since, .. } => (failures.saturating_add(1), *since),
-            HookStanding::Well | HookStanding::Disabled { .. } => (1, now),
+            DeliveryStatus::Failing { failures, since, .. } => (failures.saturating_add(1), *since),
+            DeliveryStatus::Healthy | DeliveryStatus::Disabled { .. } => (1, now),
         };
         if now.duration_since(since) >= FAILING_MAX {
             let why =
                 format!("{failures} deliveries failed in a row, for three days; last error: {why}");
-            return HookStanding::Disabled { at: now, why };
+            return DeliveryStatus::Disabled { at: now, why };
         }
         let next_try = now.saturating_add(backoff(failures, &*self.ports.random));
-        HookStanding::Failing { failures, since, next_try: next_try.unwrap_or(Timestamp::MAX), why }
+        DeliveryStatus::Failing {
+            failures,
+            since,
+            next_try: next_try.unwrap_or(Timestamp::MAX),
+            why,
+        }
     }
 }
 

@@ -54,10 +54,10 @@ impl HookUrl {
 
 /// The delivery status of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "standing", rename_all = "snake_case")]
-pub enum HookStanding {
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum DeliveryStatus {
     /// The last delivery succeeded, or there was none yet.
-    Well,
+    Healthy,
     /// The last delivery failed; the event will be retried.
     Failing {
         /// Failures in a row.
@@ -92,16 +92,16 @@ pub struct Hook {
     /// The events that the receiver has accepted.
     pub cursor: Cursor,
     /// The delivery status.
-    pub standing: HookStanding,
+    pub delivery: DeliveryStatus,
 }
 
 impl Hook {
     /// Whether a delivery may be sent at `now`.
     pub fn is_due(&self, now: Timestamp) -> bool {
-        match self.standing {
-            HookStanding::Well => true,
-            HookStanding::Failing { next_try, .. } => next_try <= now,
-            HookStanding::Disabled { .. } => false,
+        match self.delivery {
+            DeliveryStatus::Healthy => true,
+            DeliveryStatus::Failing { next_try, .. } => next_try <= now,
+            DeliveryStatus::Disabled { .. } => false,
         }
     }
 }

@@ -10,7 +10,7 @@ mod tests;
 
 pub use self::{
     dispatcher::{HookDispatcher, HookWakeup, Render},
-    hook::{HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookId, HookStanding, HookUrl},
+    hook::{DeliveryStatus, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookId, HookUrl},
     secret::HookSecret,
     service::{HookPorts, Hooks},
     store::{Deliver, Delivery, DeliveryOutcome, HookStore, NewHook},

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     super::{Cursor, Slug},
-    Hook, HookId, HookSecret, HookStanding, HookUrl,
+    DeliveryStatus, Hook, HookId, HookSecret, HookUrl,
 };
 use crate::Result;
 
@@ -37,7 +37,7 @@ pub trait HookStore: Send + Sync {
     /// Stores what the receiver has accepted, and the status "well"; false if the hook is absent or disabled.
     async fn advance(&self, id: HookId, cursor: Cursor) -> Result<bool>;
     /// Stores the status of a hook; false if the hook does not exist.
-    async fn note(&self, id: HookId, standing: HookStanding) -> Result<bool>;
+    async fn note(&self, id: HookId, delivery: DeliveryStatus) -> Result<bool>;
 }
 
 /// A delivery of one event to a receiver.

@@ -79,11 +79,11 @@ impl HookStore for World {
     async fn advance(&self, id: HookId, cursor: Cursor) -> Result<bool> {
         Ok(self.change(id, |hook| {
             hook.cursor = cursor;
-            hook.standing = HookStanding::Well;
+            hook.delivery = DeliveryStatus::Healthy;
         }))
     }
-    async fn note(&self, id: HookId, standing: HookStanding) -> Result<bool> {
-        Ok(self.change(id, |hook| hook.standing = standing))
+    async fn note(&self, id: HookId, delivery: DeliveryStatus) -> Result<bool> {
+        Ok(self.change(id, |hook| hook.delivery = delivery))
     }
 }
 
@@ -129,7 +129,7 @@ impl Stage {
                 url: HookUrl::parse(&format!("https://r{number}.example/")).unwrap(),
                 created_at: at(0),
                 cursor: Cursor::default(),
-                standing: HookStanding::Well,
+                delivery: DeliveryStatus::Healthy,
             };
             world.hooks.lock().push((hook, HookSecret::draw(&OsRandom)));
         }
@@ -244,7 +244,10 @@ async fn a_failed_delivery_is_retried_with_the_same_id_and_growing_backoff() {
     stage.look().await;
     assert_eq!(stage.got()[pauses_s.len()..], [pair(1), pair(2)]);
     let hook = stage.hook();
-    assert_eq!((hook.standing, hook.cursor.to_string()), (HookStanding::Well, "7:2".to_owned()));
+    assert_eq!(
+        (hook.delivery, hook.cursor.to_string()),
+        (DeliveryStatus::Healthy, "7:2".to_owned())
+    );
 }
 
 #[test]
@@ -261,14 +264,14 @@ async fn three_days_of_failures_disable_a_hook_and_say_why() {
     stage.look().await;
     stage.clock.advance_seconds(3 * 24 * 60 * 60 - 1);
     stage.look().await;
-    let HookStanding::Failing { failures: 2, since, .. } = stage.hook().standing else {
+    let DeliveryStatus::Failing { failures: 2, since, .. } = stage.hook().delivery else {
         panic!("{:?}", stage.hook())
     };
     assert_eq!(since, at(0));
     stage.clock.advance_seconds(3_601);
     stage.answer([failed()]);
     stage.look().await;
-    let HookStanding::Disabled { at: disabled_at, why } = stage.hook().standing else {
+    let DeliveryStatus::Disabled { at: disabled_at, why } = stage.hook().delivery else {
         panic!("{:?}", stage.hook())
     };
     assert_eq!(disabled_at, stage.clock.now());
@@ -286,7 +289,7 @@ async fn a_receiver_that_answered_410_gets_nothing_more() {
     stage.clock.advance_seconds(1_000_000);
     stage.look().await;
     assert_eq!(stage.got(), [pair(1)]);
-    assert!(matches!(stage.hook().standing, HookStanding::Disabled { .. }));
+    assert!(matches!(stage.hook().delivery, DeliveryStatus::Disabled { .. }));
 }
 
 #[tokio::test]

@@ -32,26 +32,27 @@ pub(super) struct FeedWriter(mpsc::Sender<QueuedChange>);
 /// A change to write, and the channel to its waiting caller.
 struct QueuedChange {
     short: Box<str>,
-    told: oneshot::Sender<Result<(), Arc<Failure>>>,
+    reply: oneshot::Sender<Result<(), Arc<Failure>>>,
 }
 
 impl FeedWriter {
     pub(super) fn new(session: Arc<Session>) -> Self {
-        let (teller, waiting) = mpsc::channel(WAITING_MAX);
+        let (sender, waiting) = mpsc::channel(WAITING_MAX);
         tokio::spawn(write_all(session, waiting));
-        Self(teller)
+        Self(sender)
     }
 
     /// Appends a change of a link, and waits until it is written.
     pub(super) async fn append(&self, short: &str) -> Result<(), Failure> {
-        let untold = |why: &str| Failure::Unknown(why.into());
-        let (told, outcome) = oneshot::channel();
-        let telling = async {
-            self.0.send(QueuedChange { short: short.into(), told }).await.ok()?;
+        let unknown = |why: &str| Failure::Unknown(why.into());
+        let (reply, outcome) = oneshot::channel();
+        let appended = async {
+            self.0.send(QueuedChange { short: short.into(), reply }).await.ok()?;
             outcome.await.ok()
         };
-        let outcome = timeout(APPEND_TIMEOUT, telling).await.map_err(|_| untold("it timed out"))?;
-        let outcome = outcome.ok_or_else(|| untold("the feed writer has ended"))?;
+        let outcome =
+            timeout(APPEND_TIMEOUT, appended).await.map_err(|_| unknown("it timed out"))?;
+        let outcome = outcome.ok_or_else(|| unknown("the feed writer has ended"))?;
         outcome.map_err(|failure| Failure::Unknown(failure.into()))
     }
 }
@@ -64,21 +65,21 @@ async fn write_all(session: Arc<Session>, mut waiting: mpsc::Receiver<QueuedChan
         if waiting.recv_many(&mut together, TOGETHER_MAX).await == 0 {
             return;
         }
-        let (session, tellings) = (Arc::clone(&session), mem::take(&mut together));
+        let (session, changes) = (Arc::clone(&session), mem::take(&mut together));
         tokio::spawn(async move {
-            let written = write(&session, &tellings).await.map_err(Arc::new);
+            let written = write(&session, &changes).await.map_err(Arc::new);
             drop(turn);
-            for telling in tellings {
+            for change in changes {
                 // The caller may have stopped waiting.
-                let _ = telling.told.send(written.clone());
+                let _ = change.reply.send(written.clone());
             }
         });
     }
 }
 
-async fn write(session: &Session, tellings: &[QueuedChange]) -> Result<(), Failure> {
+async fn write(session: &Session, changes: &[QueuedChange]) -> Result<(), Failure> {
     let now = Timestamp::now().as_millisecond();
-    let shorts: Vec<&str> = tellings.iter().map(|telling| &*telling.short).collect();
+    let shorts: Vec<&str> = changes.iter().map(|change| &*change.short).collect();
     let values = (bucket_of(now), CqlTimestamp(now), Uuid::new_v4(), shorts);
     session.statements.tell_change.run(values).await?;
     Ok(())

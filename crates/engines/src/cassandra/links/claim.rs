@@ -69,7 +69,7 @@ impl CassandraLinks {
                 self.feed.append(link.short.as_str()).await?;
                 return Ok(created());
             }
-            if !holder.is_forgotten(link.created_at, reserved) {
+            if !holder.is_reservation_over(link.created_at, reserved) {
                 return Ok(Claim::Exists(holder));
             }
         }
@@ -95,7 +95,7 @@ impl CassandraLinks {
             self.feed.append(&row.short).await?;
             return Ok(created());
         }
-        if !holder.is_forgotten(link.created_at, reserved) {
+        if !holder.is_reservation_over(link.created_at, reserved) {
             return Ok(Some(Claim::Exists(holder)));
         }
         if !self.rewrite(&was, &row).await? {

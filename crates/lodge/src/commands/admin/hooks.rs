@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Subcommand;
 use lodge_domain::{
-    board::{Hook, HookId, HookStanding, HookUrl, Slug},
+    board::{DeliveryStatus, Hook, HookId, HookUrl, Slug},
     secret::SecretText,
 };
 
@@ -19,7 +19,7 @@ pub(super) enum HookOptions {
     Add {
         /// The channel.
         channel: String,
-        /// The URL to deliver to: https or http.
+        /// The URL of the receiver: https, or http if `board.hooks_private` is true.
         url: String,
     },
     /// List the webhooks, each with the cursor of the last delivered event.
@@ -43,10 +43,10 @@ pub(super) fn carry_out(administrator: &mut Administrator, command: HookOptions)
             let hooks: Vec<Hook> = administrator.request(Command::Hook(HookCommand::List))?;
             let mut table = Table::new(["NUMBER", "CHANNEL", "URL", "CURSOR", "STATE"]);
             for hook in hooks {
-                let Hook { id: HookId(id), channel, url, cursor, standing, .. } = hook;
+                let Hook { id: HookId(id), channel, url, cursor, delivery, .. } = hook;
                 let texts = [channel.to_string(), url.to_string(), cursor.to_string()];
                 let [channel, url, cursor] = texts;
-                table.add([id.to_string(), channel, url, cursor, describe_standing(&standing)]);
+                table.add([id.to_string(), channel, url, cursor, describe_delivery(&delivery)]);
             }
             table.print();
         }
@@ -59,12 +59,12 @@ pub(super) fn carry_out(administrator: &mut Administrator, command: HookOptions)
     Ok(())
 }
 
-fn describe_standing(standing: &HookStanding) -> String {
-    match standing {
-        HookStanding::Well => "ok".to_owned(),
-        HookStanding::Failing { failures, since, next_try, why } => {
+fn describe_delivery(delivery: &DeliveryStatus) -> String {
+    match delivery {
+        DeliveryStatus::Healthy => "ok".to_owned(),
+        DeliveryStatus::Failing { failures, since, next_try, why } => {
             format!("failing since {since}, failures: {failures}, next retry {next_try}: {why}")
         }
-        HookStanding::Disabled { at, why } => format!("disabled {at}: {why}"),
+        DeliveryStatus::Disabled { at, why } => format!("disabled {at}: {why}"),
     }
 }

@@ -5,7 +5,7 @@ use axum::extract::{RawQuery, State};
 use http::StatusCode;
 use lodge_domain::{
     Result,
-    board::{Actor, Channel, Hook, HookId, HookStanding, HookUrl, Hooks, Slug},
+    board::{Actor, Channel, DeliveryStatus, Hook, HookId, HookUrl, Hooks, Slug},
 };
 use serde::Deserialize;
 

@@ -21,7 +21,7 @@ use crate::{
 #[derive(Template)]
 #[template(path = "rides/leaderboard.html")]
 pub(super) struct LeaderboardPage<'a> {
-    pub(super) mountain: &'a ResortCatalog,
+    pub(super) catalog: &'a ResortCatalog,
     pub(super) form: &'a LeaderForm,
     pub(super) errors: &'a FormErrors,
     /// The span of the leaderboard; `None` if the form is invalid or there is no season.
@@ -45,15 +45,15 @@ impl LeaderForm {
     }
 
     /// Parses the form; the default is the first resort.
-    fn read(&self, mountain: &ResortCatalog) -> (FormErrors, Option<ResortId>, DateParams) {
+    fn read(&self, catalog: &ResortCatalog) -> (FormErrors, Option<ResortId>, DateParams) {
         let mut errors = FormErrors::default();
         let resort = match non_empty(&self.resort) {
-            None => mountain.resorts().next().map(|(id, _)| id),
-            Some(text) => errors.take(resort_of(mountain, text)),
+            None => catalog.resorts().next().map(|(id, _)| id),
+            Some(text) => errors.take(resort_of(catalog, text)),
         };
         let when = DateParams { season: self.season.clone(), day: self.day.clone() };
-        errors.take(when.season(mountain));
-        errors.take(when.day(mountain));
+        errors.take(when.season(catalog));
+        errors.take(when.day(catalog));
         (errors, resort, when)
     }
 }
@@ -64,18 +64,18 @@ pub(super) async fn show(
     QueryParams(mut form): QueryParams<LeaderForm>,
     asked: RequestContext,
 ) -> HttpResult {
-    let mountain = app.rides.catalog();
-    let (errors, resort, when) = form.read(mountain);
+    let catalog = app.rides.catalog();
+    let (errors, resort, when) = form.read(catalog);
     let (mut span, mut rows) = (None, Vec::new());
     if let Some(resort) = resort.filter(|_| errors.is_empty()) {
         form.resort = resort.to_string();
-        let (season, day) = (when.season(mountain)?, when.day(mountain)?);
+        let (season, day) = (when.season(catalog)?, when.day(catalog)?);
         if let Some(found) = app.rides.leaderboard(resort, season, day, LEADERS_MAX).await? {
             form.season = found.0.season.to_string();
             let viewer = leaders::viewer(&app, &asked).await;
             (span, rows) = (Some(found.0), leaders::rows(&app, found.1, viewer).await?);
         }
     }
-    let page = LeaderboardPage { mountain, form: &form, errors: &errors, span, leaders: &rows };
+    let page = LeaderboardPage { catalog, form: &form, errors: &errors, span, leaders: &rows };
     pages::form_page(&app.site, &errors, &page)
 }

@@ -29,13 +29,13 @@ pub(super) struct DateParams {
 
 impl DateParams {
     /// Parses the season; `None` if empty.
-    pub(super) fn season(&self, mountain: &ResortCatalog) -> Result<Option<Season>> {
-        non_empty(&self.season).map(|digits| season_of(mountain, digits)).transpose()
+    pub(super) fn season(&self, catalog: &ResortCatalog) -> Result<Option<Season>> {
+        non_empty(&self.season).map(|digits| season_of(catalog, digits)).transpose()
     }
 
     /// Parses the day; `None` if empty.
-    pub(super) fn day(&self, mountain: &ResortCatalog) -> Result<Option<Day>> {
-        non_empty(&self.day).map(|digits| day_of(mountain, digits)).transpose()
+    pub(super) fn day(&self, catalog: &ResortCatalog) -> Result<Option<Day>> {
+        non_empty(&self.day).map(|digits| day_of(catalog, digits)).transpose()
     }
 }
 
@@ -43,22 +43,22 @@ pub(super) const NO_RESORT: Error = Error::not_found("there is no such resort");
 
 /// Parses the resort in a path; one that is not configured is named by its number and has no lifts.
 pub(super) fn resort_in_path<'a>(
-    mountain: &'a ResortCatalog,
+    catalog: &'a ResortCatalog,
     segment: &str,
 ) -> Result<(ResortId, Cow<'a, Resort>)> {
     let number = number::digits(segment);
-    if let Ok((id, resort)) = mountain.resort(number) {
+    if let Ok((id, resort)) = catalog.resort(number) {
         return Ok((id, Cow::Borrowed(resort)));
     }
     let id = u16::try_from(number).map(ResortId).map_err(|_| NO_RESORT)?;
-    let name = resort_name(mountain, id).into_owned();
+    let name = resort_name(catalog, id).into_owned();
     Ok((id, Cow::Owned(Resort { name, lifts: BTreeMap::new() })))
 }
 
 /// Returns the name of a resort; one that is no longer configured is named by its number.
-pub(super) fn resort_name(mountain: &ResortCatalog, id: impl Borrow<ResortId>) -> Cow<'_, str> {
+pub(super) fn resort_name(catalog: &ResortCatalog, id: impl Borrow<ResortId>) -> Cow<'_, str> {
     let id = *id.borrow();
-    match mountain.resort(id.0.into()) {
+    match catalog.resort(id.0.into()) {
         Ok((_, resort)) => Cow::Borrowed(&resort.name),
         Err(_) => Cow::Owned(format!("Resort {id}")),
     }

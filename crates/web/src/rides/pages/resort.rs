@@ -82,11 +82,11 @@ pub(super) async fn show(
     QueryParams(when): QueryParams<DateParams>,
     asked: RequestContext,
 ) -> HttpResult {
-    let mountain = app.rides.catalog();
-    let (id, resort) = resort_in_path(mountain, &segment)?;
-    let (season, day) = (when.season(mountain)?, when.day(mountain)?);
+    let catalog = app.rides.catalog();
+    let (id, resort) = resort_in_path(catalog, &segment)?;
+    let (season, day) = (when.season(catalog)?, when.day(catalog)?);
     let (seasons, view) = app.rides.resort_view(id, season, day, LEADERS_SHOWN).await?;
-    let is_known = mountain.resort(id.0.into()).is_ok();
+    let is_known = catalog.resort(id.0.into()).is_ok();
     if !is_known && seasons.is_empty() {
         return Err(NO_RESORT.into());
     }
@@ -96,7 +96,7 @@ pub(super) async fn show(
         let leaders = leaders::rows(&app, mem::take(&mut view.leaders), viewer).await?;
         shown = Some(ShownDay::of(view, leaders, &resort));
     }
-    let (resort, unit, shown) = (&*resort, mountain.unit(), shown.as_ref());
+    let (resort, unit, shown) = (&*resort, catalog.unit(), shown.as_ref());
     let page = ResortPage { id, resort, unit, is_known, seasons: &seasons, shown };
     pages::page(&app.site, StatusCode::OK, &page)
 }

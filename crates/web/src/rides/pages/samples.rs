@@ -11,10 +11,10 @@ use lodge_domain::{
 };
 
 use super::{
+    all_resorts::{AllResortsPage, ShownDay},
     bars,
     leaderboard::{LeaderForm, LeaderboardPage},
     leaders::LeaderRow,
-    mountain::{AllResortsPage, ShownDay},
     resort::{self, ResortPage},
     skier::{self, FindPage, SkierPage},
 };
@@ -73,7 +73,7 @@ fn wrong(field: &'static str) -> FormErrors {
 
 #[test]
 fn the_mountain() {
-    let mountain = longest();
+    let catalog = longest();
     // Includes a resort that is no longer configured.
     let numbers = (1..=11).map(ResortId);
     let most = |resort| (resort, LiftTally { lift: LiftId(40), tally: MANY });
@@ -92,7 +92,7 @@ fn the_mountain() {
     let page = |shown: Option<&AllResortsDay>, has_passes| {
         let shown = shown.cloned().map(ShownDay::of);
         let page = AllResortsPage {
-            mountain: &mountain,
+            catalog: &catalog,
             shown: shown.as_ref(),
             example: HOSTILE_INPUT,
             keys_required: has_passes,
@@ -141,8 +141,8 @@ fn the_mountain() {
 
 #[test]
 fn a_resort() {
-    let mountain = longest();
-    let (id, resort) = mountain.resort(10).unwrap();
+    let catalog = longest();
+    let (id, resort) = catalog.resort(10).unwrap();
     let shown = |total, days| resort::ShownDay {
         season: SEASON,
         day: Day(200),
@@ -179,12 +179,12 @@ fn a_resort() {
 
 #[test]
 fn leaders_of_a_season_or_a_day() {
-    let mountain = longest();
+    let catalog = longest();
     let typed = || HOSTILE_INPUT.to_owned();
     let form = LeaderForm { resort: typed(), season: typed(), day: typed() };
     let page = |errors: &FormErrors, span, leaders: &[LeaderRow]| {
-        let mountain = &mountain;
-        rendered(&LeaderboardPage { mountain, form: &form, errors, span, leaders })
+        let catalog = &catalog;
+        rendered(&LeaderboardPage { catalog, form: &form, errors, span, leaders })
     };
     let good = FormErrors::default();
     let span = Span { season: SEASON, resort: ResortId(1), day: Some(Day(366)) };
@@ -206,7 +206,7 @@ fn leaders_of_a_season_or_a_day() {
 
 #[test]
 fn a_skier() {
-    let mountain = longest();
+    let catalog = longest();
     let season = |count| {
         let day = |number: u16| SkierDay {
             resort: ResortId(1 + number % 11),
@@ -221,9 +221,9 @@ fn a_skier() {
     let seasons: Vec<_> =
         (1..=50).map(|year| SeasonVertical { season: Season(year), vertical: u64::MAX }).collect();
     let page = |shown: Option<&skier::ShownSeason>, seasons: &[SeasonVertical]| {
-        let mountain = &mountain;
+        let catalog = &catalog;
         let (skier, is_viewer) = (SkierId(100_000), seasons.len() > 1);
-        let page = SkierPage { mountain, skier, is_viewer, seasons, shown };
+        let page = SkierPage { catalog, skier, is_viewer, seasons, shown };
         rendered_within(&page, LONGEST_BYTES_MAX)
     };
     let longest = season(3660);

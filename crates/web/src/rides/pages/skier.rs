@@ -31,7 +31,7 @@ const DAYS_SHOWN: usize = 50;
 #[derive(Template)]
 #[template(path = "rides/skier.html")]
 pub(super) struct SkierPage<'a> {
-    pub(super) mountain: &'a ResortCatalog,
+    pub(super) catalog: &'a ResortCatalog,
     pub(super) skier: SkierId,
     /// Whether the skier's pass is the viewer's.
     pub(super) is_viewer: bool,
@@ -116,15 +116,15 @@ pub(super) async fn show(
     QueryParams(when): QueryParams<DateParams>,
     asked: RequestContext,
 ) -> HttpResult {
-    let mountain = app.rides.catalog();
-    let skier = mountain.skier(number::digits(&segment));
+    let catalog = app.rides.catalog();
+    let skier = catalog.skier(number::digits(&segment));
     let skier = skier.map_err(|_| Error::not_found("there is no skier with this number"))?;
-    let season = when.season(mountain)?;
+    let season = when.season(catalog)?;
     let (seasons, view) = app.rides.skier_view(skier, season).await?;
-    let shown = view.map(|view| ShownSeason::of(view, mountain.unit()));
+    let shown = view.map(|view| ShownSeason::of(view, catalog.unit()));
     let viewer = leaders::viewer(&app, &asked).await;
     let is_viewer = leaders::is_viewers(&app, skier, viewer).await?;
     let shown = shown.as_ref();
-    let page = SkierPage { mountain, skier, is_viewer, seasons: &seasons, shown };
+    let page = SkierPage { catalog, skier, is_viewer, seasons: &seasons, shown };
     pages::page(&app.site, StatusCode::OK, &page)
 }

@@ -22,9 +22,9 @@ use crate::{
 };
 
 #[derive(Template)]
-#[template(path = "rides/mountain.html")]
+#[template(path = "rides/all_resorts.html")]
 pub(super) struct AllResortsPage<'a> {
-    pub(super) mountain: &'a ResortCatalog,
+    pub(super) catalog: &'a ResortCatalog,
     /// `None` if there are no rides yet.
     pub(super) shown: Option<&'a ShownDay>,
     /// A curl command that sends a ride.
@@ -53,7 +53,7 @@ impl AllResortsPage<'_> {
     }
 
     fn lift_name(&self, resort: impl Borrow<ResortId>, tally: &LiftTally) -> String {
-        let resort = self.mountain.resort(resort.borrow().0.into()).ok();
+        let resort = self.catalog.resort(resort.borrow().0.into()).ok();
         lift_name(resort.and_then(|(_, resort)| resort.lifts.get(&tally.lift)), tally.lift)
     }
 }
@@ -89,8 +89,8 @@ pub(super) async fn show(
     QueryParams(when): QueryParams<DateParams>,
     asked: RequestContext,
 ) -> HttpResult {
-    let mountain = app.rides.catalog();
-    let (season, day) = (when.season(mountain)?, when.day(mountain)?);
+    let catalog = app.rides.catalog();
+    let (season, day) = (when.season(catalog)?, when.day(catalog)?);
     let shown = app.rides.all_resorts_day(season, day).await?.map(ShownDay::of);
     if shown.is_none() && season.is_some() {
         return Err(Error::not_found("there are no rides in this season").into());
@@ -98,9 +98,9 @@ pub(super) async fn show(
     let has_passes = app.site.accounts.is_some();
     let keys_required = app.rides.gates().are_keys_required();
     let page = AllResortsPage {
-        mountain,
+        catalog,
         shown: shown.as_ref(),
-        example: &example(mountain, keys_required, &asked),
+        example: &example(catalog, keys_required, &asked),
         keys_required,
         typed: "",
         errors: &FormErrors::default(),
@@ -112,14 +112,14 @@ pub(super) async fn show(
 
 /// Returns a command with valid numbers; none of its values needs shell quoting.
 pub(super) fn example(
-    mountain: &ResortCatalog,
+    catalog: &ResortCatalog,
     keys_required: bool,
     asked: &RequestContext,
 ) -> String {
-    let ranges = mountain.ranges();
+    let ranges = catalog.ranges();
     let year = asked.at.strftime("%Y").to_string().parse().unwrap_or(*ranges.seasons.start());
     let season = year.clamp(*ranges.seasons.start(), *ranges.seasons.end());
-    let first = mountain.resorts().next();
+    let first = catalog.resorts().next();
     let (resort, lift) = first.map_or((1, 1), |(id, resort)| {
         (id.0, resort.lifts.first_key_value().map_or(1, |(lift, _)| lift.0))
     });
