@@ -40,7 +40,7 @@ pub enum Error {
     #[error("{0}")]
     Conflict(Cow<'static, str>),
     /// The resource has changed since the client read it.
-    #[error("it has changed since you read it; read it again and retry")]
+    #[error("the resource has changed since you read it; read it again and retry")]
     Stale,
     /// An `Idempotency-Key` was used again with another request.
     #[error("this Idempotency-Key was used for another request; use a new key for a new request")]
@@ -53,7 +53,7 @@ pub enum Error {
     },
     /// A temporary failure: nothing was done, or the outcome is unknown. A retry with the same `Idempotency-Key` is
     /// safe.
-    #[error("the service cannot do this right now; try again shortly")]
+    #[error("the service is temporarily unavailable; try again shortly")]
     Unavailable {
         /// How long the client should wait before it retries.
         retry_after: Duration,
@@ -63,7 +63,7 @@ pub enum Error {
         cause: Cause,
     },
     /// A bug in Lodge.
-    #[error("something went wrong on our side")]
+    #[error("internal server error")]
     Internal(
         #[serde(skip, default = "logged_elsewhere")]
         #[source]

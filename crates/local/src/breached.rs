@@ -170,7 +170,7 @@ fn parse(line: &[u8], count_min: u64) -> Result<Option<u64>, &'static str> {
     }
     let (hash, count) = match text.split_once(':') {
         Some((hash, count)) => (hash, count.parse().map_err(|_| MALFORMED)?),
-        None if count_min > 1 => return Err("has no count, by which passwords are to be left out"),
+        None if count_min > 1 => return Err("has no count, which --count-min above 1 needs"),
         None => (text, 1),
     };
     if hash.len() != 40 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -195,7 +195,7 @@ fn invalid(why: String) -> io::Error {
 }
 
 fn not_ours() -> io::Error {
-    invalid("it is not a file that lodge breached-passwords has written".to_owned())
+    invalid("it is not a file of lodge breached-passwords".to_owned())
 }
 
 fn damaged() -> io::Error {

@@ -25,12 +25,13 @@ pub(crate) enum Command {
     Check(ConfigOptions),
     /// Administer a data folder, whether or not a server is running on it.
     Admin(AdminOptions),
-    /// Move the links, clicks and API keys of a data folder to the Cassandra cluster that the configuration
-    /// names. Stop all servers on both first. A run that was interrupted resumes; the end verifies the copy.
+    /// Copy the links, clicks and API keys of a data folder to Cassandra, its accounts to MariaDB, or both, as the
+    /// configuration says. Stop all servers of the source and the destination first. An interrupted run resumes. At the
+    /// end the copy is compared with the source.
     Move(MoveOptions),
-    /// Build a file for `accounts.breached_passwords` from a published list of stolen passwords. It takes about 40 bytes
-    /// of memory per password (40 GB for 1,000,000,000), and the file 2.25. One in 65,536 other passwords is refused
-    /// as well.
+    /// Build a file for `accounts.breached_passwords` from a published list of stolen passwords. Building takes about
+    /// 40 bytes of memory per password (40 GB for 1,000,000,000); the file has about 2.25 bytes per password. One in
+    /// 65,536 other passwords is refused as well (false positives).
     BreachedPasswords(BreachedOptions),
     /// Generate load on a server and report throughput and latency.
     #[command(subcommand)]

@@ -110,7 +110,7 @@ async fn log_setup_code(services: &Services) -> Result<()> {
         let code = accounts.setup_code().reveal();
         tracing::warn!(
             code,
-            "there is no admin yet; open /admin/setup, which asks for this code, except on this machine at a loopback address"
+            "there is no admin account yet; open /admin/setup and enter this setup code (not needed from a loopback address of this machine)"
         );
     }
     Ok(())

@@ -73,7 +73,7 @@ impl HttpProviders {
         let over_tls = |options: &ProviderOptions| options.provider.issuer.starts_with("https:");
         if !web.has_roots() && providers.iter().any(over_tls) {
             return Err(Error::internal(
-                "this machine trusts no certificate authority to check providers",
+                "this machine has no root certificates, which the TLS certificates of providers are verified with",
             ));
         }
         let shown = providers.iter().map(|options| options.provider.clone()).collect();

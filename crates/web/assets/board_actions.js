@@ -18,7 +18,7 @@ const change = async (item, fields) => {
   now.querySelector(":scope > .error")?.remove();
   if (answer?.ok) return true;
   const { detail } = (await answer?.json().catch(() => {})) ?? { detail: "the server is not reachable; try again" };
-  now.append(make("p", { className: "error", role: "alert", textContent: `That did not work: ${detail}.` }));
+  now.append(make("p", { className: "error", role: "alert", textContent: `Request failed: ${detail}.` }));
   return false;
 };
 

@@ -54,8 +54,8 @@ pub struct CommonArgs {
     #[arg(long, short = 'd', value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Timeout of each request, counted from its sending ("timeout"); in an open loop also from its intended
-    /// time to its sending ("not sent")
+    /// Timeout of each request, from its sending ("timeout"). In an open loop, also of the wait between its intended time
+    /// and its sending ("not sent")
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub timeout: Duration,
 

@@ -52,6 +52,7 @@ enum AdminCommand {
     /// Back up the database to a new file; the server may keep running. Protect the file: it contains secrets.
     Backup {
         /// The file to create.
+        #[arg(value_parser = new_file)]
         file: PathBuf,
     },
     /// Replace the database with a backup; the previous database is kept beside it. Stop the server first.
@@ -102,6 +103,7 @@ enum AdminCommand {
     /// file: it contains password hashes.
     Export {
         /// The file to create.
+        #[arg(value_parser = new_file)]
         file: PathBuf,
     },
 }
@@ -138,6 +140,14 @@ fn format() -> impl TypedValueParser<Value = Format> {
         .try_map(|name| Format::named(&name).ok_or("unknown format"))
 }
 
+/// Parses the name of a file to create.
+fn new_file(name: &str) -> Result<PathBuf, &'static str> {
+    match name {
+        "-" => Err("must be the name of a file; standard output is not supported"),
+        name => Ok(name.into()),
+    }
+}
+
 /// Carries out one command.
 pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
     let config = sources::load(&ConfigOptions {
@@ -168,7 +178,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
             outln!("backed up {bytes} bytes to {}", file.display());
             for engine in left_out {
                 outln!(
-                    "the data in {engine} are not in this file; back them up with its own tools"
+                    "this backup does not contain the data in {engine}; back it up with the tools of {engine}"
                 );
             }
         }

@@ -122,12 +122,11 @@ impl Engines {
                 None => left_out.push(engine.name().to_owned()),
             }
         }
-        match bytes {
-            Some(bytes) => Ok(Backup { bytes, left_out }),
-            None => {
-                bail!("all data is in {}; back it up with its own tools", left_out.join(" and "))
-            }
-        }
+        let Some(bytes) = bytes else {
+            let engines = left_out.join(" and ");
+            bail!("all data is in {engines}; back it up with the tools of {engines}");
+        };
+        Ok(Backup { bytes, left_out })
     }
 
     /// Replaces the installation's secret in each engine, which has one of its own. Returns their names.

@@ -83,10 +83,10 @@ fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str)
         ),
         StatusCode::NOT_FOUND => ("Page not found", "Check the address for typing errors."),
         StatusCode::METHOD_NOT_ALLOWED => {
-            ("That does not work here", "Go back to the previous page and try again from there.")
+            ("Method not allowed", "Go back to the previous page and try again from there.")
         }
         StatusCode::CONFLICT if subject == Subject::Board => {
-            ("That is not possible", "Nothing was changed.")
+            ("Not possible", "Nothing was changed.")
         }
         StatusCode::CONFLICT => ("Already taken", "Go back and choose another name."),
         StatusCode::GONE if subject == Subject::Links => {
@@ -94,9 +94,9 @@ fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str)
         }
         StatusCode::GONE => ("This no longer exists", "It can no longer be opened or changed."),
         StatusCode::PRECONDITION_FAILED => {
-            ("It was changed in the meantime", "Open the page again and repeat your change.")
+            ("This page is out of date", "Open the page again and repeat your change.")
         }
-        StatusCode::PAYLOAD_TOO_LARGE => ("That is too large", "Send less at once."),
+        StatusCode::PAYLOAD_TOO_LARGE => ("Request too large", "Send less at once."),
         StatusCode::TOO_MANY_REQUESTS => {
             ("Too many requests", "Wait a moment, then try again. Nothing was changed.")
         }
@@ -104,10 +104,10 @@ fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str)
             ("Temporarily unavailable", "Wait a few seconds, then reload the page.")
         }
         status if status.is_server_error() => (
-            "Something went wrong",
+            "Internal server error",
             "The error is on the server. If it happens again, send the request id below to the operator of this site.",
         ),
-        _ => ("That did not work", "Go back, check what you entered, and try again."),
+        _ => ("Request failed", "Go back, check what you entered, and try again."),
     }
 }
 

@@ -184,7 +184,7 @@ impl Columns {
         let missing = |what: &str, names: &[&str]| {
             Error::invalid(
                 "file",
-                format!("has no {what} column; expected one of: {}", names.join(", ")),
+                format!("has no column for the {what}; it is named {}", names.join(" or ")),
             )
         };
         let own = |name: &str| if format == Format::Lodge { place(&[name]) } else { None };
@@ -192,7 +192,7 @@ impl Columns {
             short_is_url: short.is_none(),
             short: short
                 .or(short_url)
-                .ok_or_else(|| missing("short", &[names.short, names.short_url].concat()))?,
+                .ok_or_else(|| missing("short name", &[names.short, names.short_url].concat()))?,
             target: place(names.target).ok_or_else(|| missing("target", names.target))?,
             created_at: place(names.created_at),
             clicks: place(names.clicks),
