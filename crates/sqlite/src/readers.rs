@@ -2,7 +2,8 @@
 
 use std::{
     path::Path,
-    sync::{Arc, Weak},
+    sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -39,7 +40,8 @@ pub(crate) struct Size {
     pub(crate) time_max: Duration,
 }
 
-/// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller: well below a millisecond,
+/// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller, at which a long read lets
+/// other threads run: well below a millisecond,
 /// unless each step reads long values.
 const STEPS: i32 = 1_000;
 
@@ -102,8 +104,17 @@ impl Readers {
         let waiting = Arc::downgrade(&caller);
         let long_reads = self.long_reads.clone();
         let bounded = move |connection: &mut Connection| {
-            let _running = long_reads.as_deref().map(LongReads::begin);
-            interrupt(connection, Instant::now() + time_max, waiting)?;
+            let running = long_reads.as_deref().map(LongReads::begin);
+            let (is_long, deadline) = (running.is_some(), Instant::now() + time_max);
+            let is_over = move || {
+                if is_long {
+                    // Once it runs, Linux lets a thread run for some milliseconds even if others have a higher priority.
+                    thread::yield_now();
+                }
+                waiting.strong_count() == 0 || Instant::now() >= deadline
+            };
+            let limited = connection.progress_handler(STEPS, Some(is_over));
+            limited.map_err(Failure::from)?;
             Ok(work(connection)?)
         };
         let answer = self.threads.run(app, bounded).await;
@@ -120,14 +131,4 @@ impl Readers {
     pub(crate) fn wait_ended(&self, deadline: Instant) -> bool {
         self.threads.wait_ended(deadline)
     }
-}
-
-/// Interrupts what runs on the connection from now on, once its time is over or its caller is gone.
-fn interrupt(
-    connection: &mut Connection,
-    deadline: Instant,
-    caller: Weak<()>,
-) -> Result<(), Failure> {
-    let is_over = move || caller.strong_count() == 0 || Instant::now() >= deadline;
-    Ok(connection.progress_handler(STEPS, Some(is_over))?)
 }

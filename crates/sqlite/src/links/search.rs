@@ -1,6 +1,7 @@
 //! The words of a search for links.
 
 use lodge_domain::{Error, links::Link};
+use memchr::memmem::Finder;
 use rusqlite::Connection;
 
 use crate::failure::Failure;
@@ -26,7 +27,7 @@ pub(crate) struct Words {
     /// For the index, which ignores case by tables of its own.
     typed: Vec<String>,
     /// In lower case, to compare with links.
-    lower: Vec<String>,
+    lower: Vec<Finder<'static>>,
 }
 
 /// The plan of a search.
@@ -52,7 +53,8 @@ impl Words {
                 format!("must be at most {WORDS_MAX} words and {LENGTH_MAX} characters"),
             ));
         }
-        let lower = typed.iter().map(|word| lower(word)).collect();
+        let finder = |word: &String| Finder::new(&lower(word)).into_owned();
+        let lower = typed.iter().map(finder).collect();
         Ok(Self { typed, lower })
     }
 
@@ -101,7 +103,7 @@ impl Words {
         let tags = link.tags.as_slice().iter().map(String::as_str);
         let parts = [link.short.as_str(), link.target.as_str()].into_iter().chain(tags);
         let text = lower(&parts.collect::<Vec<_>>().join("\n"));
-        self.lower.iter().all(|word| text.contains(word))
+        self.lower.iter().all(|word| word.find(text.as_bytes()).is_some())
     }
 }
 
