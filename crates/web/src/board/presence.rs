@@ -134,9 +134,8 @@ impl ChannelStates {
         let (room, now) = (self.state(channel), self.clock.now());
         let mut room = room.lock();
         let before = room.presence.len();
-        if how(&mut room.presence, profile, now) {
-            room.record_join(profile);
-        }
+        let is_new = how(&mut room.presence, profile, now);
+        room.record_join(profile, is_new);
         room.has_changed |= room.presence.len() != before;
     }
 
@@ -241,22 +240,21 @@ impl ChannelState {
         people
     }
 
-    /// Records a member who joined. An unannounced leave and the return cancel out.
-    fn record_join(&mut self, profile: &Profile) {
-        match self.left.iter().position(|left| left.person == profile.person) {
-            Some(place) => drop(self.left.swap_remove(place)),
-            None => self.joined.push(profile.clone()),
+    /// Records a member who is present, and `is_new` or has left without an announcement. The last change is announced:
+    /// a stream that began between the two has a list without the member.
+    fn record_join(&mut self, profile: &Profile, is_new: bool) {
+        let had_left = self.left.extract_if(.., |left| left.person == profile.person).count() > 0;
+        if is_new || had_left {
+            self.joined.push(profile.clone());
         }
     }
 
-    /// Records members who left. An unannounced join and its leave cancel out.
+    /// Records members who left. The last change is announced, as in [`Self::record_join`].
     fn record_leaves(&mut self, gone: impl IntoIterator<Item = Profile>) {
         for gone in gone {
             self.has_changed = true;
-            match self.joined.iter().position(|joined| joined.person == gone.person) {
-                Some(place) => drop(self.joined.swap_remove(place)),
-                None => self.left.push(gone),
-            }
+            self.joined.retain(|joined| joined.person != gone.person);
+            self.left.push(gone);
         }
     }
 
@@ -330,19 +328,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_member_who_returns_before_the_leave_is_announced_is_not_reported_as_gone() {
-        let (clock, rooms, lobby) = rooms();
-        clock.advance_seconds(3_600);
-        let task = |_| AbortOnDropHandle::new(tokio::spawn(std::future::pending()));
-        let (_feed, mut frames) = rooms.feed(&lobby, task);
-        rooms.record_presence(&lobby, &person(1), Presence::enter);
-        rooms.announce(&lobby);
-        assert!(matches!(frames.try_recv(), Ok(Frame::Presence(_))), "the join");
-        rooms.leave(&lobby, person(1).person, true);
-        rooms.record_presence(&lobby, &person(1), Presence::enter);
-        rooms.announce(&lobby);
-        assert!(frames.try_recv().is_err());
-        assert_eq!(rooms.people(&lobby).list, [person(1)]);
+    async fn the_last_of_several_changes_of_a_member_is_announced() {
+        for seconds_since_start in [0, 3_600] {
+            let (clock, rooms, lobby) = rooms();
+            clock.advance_seconds(seconds_since_start);
+            let task = |_| AbortOnDropHandle::new(tokio::spawn(std::future::pending()));
+            let (_feed, mut frames) = rooms.feed(&lobby, task);
+            let mut announced = || {
+                rooms.announce(&lobby);
+                let frames = std::iter::from_fn(|| frames.try_recv().ok());
+                let names = frames.map(|frame| match frame {
+                    Frame::Presence(word) => String::from_utf8_lossy(&word[7..12]).into_owned(),
+                    _ => panic!("no other frames"),
+                });
+                names.collect::<Vec<_>>()
+            };
+            rooms.record_presence(&lobby, &person(1), Presence::enter);
+            announced();
+            rooms.leave(&lobby, person(1).person, true);
+            rooms.record_presence(&lobby, &person(1), Presence::enter);
+            assert_eq!(announced(), ["join\n"]);
+            rooms.leave(&lobby, person(1).person, true);
+            assert_eq!(announced(), ["leave"]);
+            rooms.record_presence(&lobby, &person(1), Presence::enter);
+            rooms.leave(&lobby, person(1).person, true);
+            assert_eq!(announced(), ["leave"]);
+        }
     }
 
     #[test]
