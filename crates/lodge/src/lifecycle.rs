@@ -110,7 +110,7 @@ async fn log_setup_code(services: &Services) -> Result<()> {
         let code = accounts.setup_code().reveal();
         tracing::warn!(
             code,
-            "there is no admin account yet; open /admin/setup and enter this setup code (not needed from a loopback address of this machine)"
+            "there is no admin account yet; open /admin/setup and enter this setup code"
         );
     }
     Ok(())

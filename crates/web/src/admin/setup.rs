@@ -22,14 +22,15 @@ impl SiteContext {
         Ok(needs)
     }
 
-    /// Whether a page tells its visitor that there is no admin yet: only on this machine, because all others need the
+    /// Whether a page tells its visitor that there is no admin yet: only to a local one, because all others need the
     /// code in the log.
     pub(crate) async fn offers_setup(&self, asked: &RequestContext) -> bool {
-        matches!(timeout(PATIENCE, self.needs_admin()).await, Ok(Ok(true)))
-            && asked.is_local().await
+        let offers =
+            async { matches!(self.needs_admin().await, Ok(true)) && asked.is_local().await };
+        timeout(PATIENCE, offers).await.unwrap_or(false)
     }
 
-    /// Returns the setup code for a visitor who need not enter it: one on this machine, if this process keeps the
+    /// Returns the setup code for a visitor who need not enter it: a local one, if this process keeps the
     /// accounts.
     pub(crate) async fn known_setup_code(&self, asked: &RequestContext) -> Option<&SecretText> {
         let code = self.setup_code.as_ref()?;

@@ -7,7 +7,12 @@ use std::net::SocketAddr;
 /// where the system does not tell.
 #[cfg(target_os = "linux")]
 pub(crate) async fn is_own(peer: SocketAddr) -> bool {
-    matches!(tokio::task::spawn_blocking(move || is_held_by_own_user(peer)).await, Ok(Ok(true)))
+    let user = rustix::process::geteuid().as_raw();
+    if user == OVERFLOW_USER {
+        return false;
+    }
+    let held = tokio::task::spawn_blocking(move || linux::is_held_by(peer, user)).await;
+    matches!(held, Ok(Ok(true)))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -15,36 +20,72 @@ pub(crate) async fn is_own(_: SocketAddr) -> bool {
     false
 }
 
-/// Whether all sockets with this local address, of which there is at least one, belong to the user of this process.
+/// The user that stands for all users whom a user namespace does not know.
 #[cfg(target_os = "linux")]
-fn is_held_by_own_user(peer: SocketAddr) -> procfs::ProcResult<bool> {
-    let own = rustix::process::geteuid().as_raw();
-    let sockets = procfs::net::tcp()?.into_iter().chain(procfs::net::tcp6()?);
-    let canonical =
-        |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
-    let mut users = sockets
-        .filter(|socket| canonical(socket.local_address) == canonical(peer))
-        .map(|socket| socket.uid)
-        .peekable();
-    Ok(users.peek().is_some() && users.all(|user| user == own))
-}
+const OVERFLOW_USER: u32 = 65_534;
 
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::net::{TcpListener, TcpStream};
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::net::SocketAddr;
 
-    use super::*;
+    use procfs::{
+        ProcError, ProcResult,
+        net::{TcpNetEntry, TcpState, tcp, tcp6},
+    };
 
-    #[tokio::test]
-    async fn a_connection_of_this_user_is_its_own_and_one_that_is_closed_is_not() {
-        for address in ["127.0.0.1:0", "[::1]:0"] {
-            let listener = TcpListener::bind(address).unwrap();
+    /// Whether all open connections from this address, of which there is at least one, belong to `user`.
+    pub(super) fn is_held_by(peer: SocketAddr, user: u32) -> ProcResult<bool> {
+        let is_peers = |socket: &TcpNetEntry| {
+            canonical(socket.local_address) == canonical(peer) && is_open(socket)
+        };
+        let sockets = tcp()?.into_iter().chain(or_none(tcp6())?);
+        let mut users = sockets.filter(is_peers).map(|socket| socket.uid).peekable();
+        Ok(users.peek().is_some() && users.all(|of| of == user))
+    }
+
+    /// Of a socket that its process has closed, the kernel does not keep the user.
+    fn is_open(socket: &TcpNetEntry) -> bool {
+        socket.state == TcpState::Established && socket.inode != 0
+    }
+
+    /// A machine without IPv6 has no list of its sockets.
+    fn or_none(sockets: ProcResult<Vec<TcpNetEntry>>) -> ProcResult<Vec<TcpNetEntry>> {
+        match sockets {
+            Err(ProcError::NotFound(_)) => Ok(Vec::new()),
+            sockets => sockets,
+        }
+    }
+
+    fn canonical(address: SocketAddr) -> SocketAddr {
+        SocketAddr::new(address.ip().to_canonical(), address.port())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::net::{Ipv6Addr, TcpListener, TcpStream};
+
+        use super::*;
+
+        #[test]
+        fn a_connection_belongs_to_the_user_that_holds_it_open() {
+            let own = rustix::process::geteuid().as_raw();
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (accepted, peer) = listener.accept().unwrap();
-            assert!(is_own(peer).await, "{address}");
+            let mapped = std::net::Ipv4Addr::LOCALHOST.to_ipv6_mapped();
+            for peer in [peer, SocketAddr::new(mapped.into(), peer.port())] {
+                assert!(is_held_by(peer, own).unwrap(), "{peer}");
+                assert!(!is_held_by(peer, own + 1).unwrap(), "{peer}");
+            }
             drop((client, accepted));
-            let unused = SocketAddr::new(peer.ip(), 1);
-            assert!(!is_own(unused).await, "{address}");
+            assert!(!is_held_by(peer, own).unwrap(), "closed");
+            assert!(!is_held_by((Ipv6Addr::LOCALHOST, 1).into(), own).unwrap());
+        }
+
+        #[test]
+        fn a_machine_without_ipv6_has_no_sockets_of_it() {
+            assert!(or_none(Err(ProcError::NotFound(None))).unwrap().is_empty());
+            assert!(or_none(Err(ProcError::Other("damaged".to_owned()))).is_err());
         }
     }
 }
