@@ -84,6 +84,7 @@ const showReply = (id, ...said) => {
   removeReply();
   const hidden = make("input", { type: "hidden", name: "reply_to", value: id });
   form.prepend(make("p", { className: "answers" }, hidden, make("span", {}, ...said), " ", make("a", { href: "#box", textContent: "Cancel reply" })));
+  field.dispatchEvent(new Event("input"));
   field.focus();
 };
 export const reply = (item) => {
@@ -97,6 +98,7 @@ form.addEventListener("click", (event) => {
   if (!event.target.closest(".answers a")) return;
   event.preventDefault();
   removeReply();
+  field.dispatchEvent(new Event("input"));
   field.focus();
 });
 

@@ -41,12 +41,13 @@ const drop = ({ client_id }) => {
   pictured.delete(client_id);
   kept.removeItem(prefix + client_id);
 };
-// The text in the box is kept, too, so that it survives a reload and a new session. No channel's name begins with a dot.
-const draft = `lodge-board:${me}:.${channel}`;
+// The text in the box of this tab is kept, too, so that it survives a reload and a new session.
+const draft = `lodge-draft:${me}:${channel}`;
 const keepDraft = () => {
+  sessionStorage.removeItem(draft);
   try {
-    if (field.value) kept.setItem(draft, JSON.stringify({ body: field.value, at: Date.now() }));
-    else kept.removeItem(draft);
+    const { body, reply_to } = form.elements;
+    if (body.value) sessionStorage.setItem(draft, JSON.stringify({ body: body.value, reply_to: reply_to?.value }));
   } catch {
     // Storage is full.
   }
@@ -175,7 +176,7 @@ form.addEventListener("submit", (event) => {
     const at = Math.max(Date.now(), ...outbox().map((letter) => letter.at + 1));
     keep({ client_id, body: field.value, reply_to, picture: file.files[0], at, tries: 0 });
   } catch {
-    kept.removeItem(draft);
+    sessionStorage.removeItem(draft);
     return form.submit(); // Storage is full.
   }
   reset();
@@ -192,7 +193,7 @@ addEventListener("storage", () => {
 });
 whenEnded.addEventListener("abort", show);
 
-if (!field.value) putBack({ body: JSON.parse(kept.getItem(draft))?.body });
+if (!field.value) putBack(JSON.parse(sessionStorage.getItem(draft)) ?? {});
 for (const letter of outbox()) if (letter.id && has(letter.id)) drop(letter);
 show();
 if (outbox().length) send();
