@@ -41,8 +41,7 @@ pub(crate) struct Size {
 }
 
 /// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller, at which a long read lets
-/// other threads run: well below a millisecond,
-/// unless each step reads long values.
+/// other threads run: well below a millisecond, unless each step reads long values.
 const STEPS: i32 = 1_000;
 
 /// The niceness of background threads, 0 to 19.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use lodge_domain::{Error, Result, network::site_of};
+use lodge_domain::{Error, Result};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
@@ -58,12 +58,12 @@ pub(crate) struct BodySender {
 impl BodySender {
     /// A client without a verified credential.
     pub(crate) fn unknown(client: Client) -> Self {
-        Self { address: client.limited_by().map(site_of), is_known: false }
+        Self { address: client.site(), is_known: false }
     }
 
     /// A client whose credential is verified.
     pub(crate) fn known(client: Client) -> Self {
-        Self { address: client.limited_by().map(site_of), is_known: true }
+        Self { address: client.site(), is_known: true }
     }
 
     /// A client that has a limit elsewhere.

@@ -169,8 +169,8 @@ pub trait LinkStore: Send + Sync {
     ) -> Result<Option<StoredLinkOutcome>>;
 
     /// Claims each candidate's short, or the first free one of its spares. A short is free unless a link has it
-    /// that is not forgotten (see [`Link::is_reservation_over`], at the claiming link's `created_at`); a forgotten link is
-    /// deleted with its clicks. The outcomes, including the refusals that were passed in, are in the order of the
+    /// whose reservation is not over (see [`Link::is_reservation_over`], at the claiming link's `created_at`); otherwise
+    /// that link is deleted with its clicks. The outcomes, including the refusals that were passed in, are in the order of the
     /// candidates, so that a repeated request gets all of them.
     async fn claim(
         &self,

@@ -216,8 +216,14 @@ fn unread_answers_of_one_address_leave_memory_for_batches_of_others() {
     };
     let invalid = packed(&format!("{{\"{}\":1}}\n", "q".repeat(60)).repeat(10_000));
     let unread: Vec<_> = (0..60).map(|_| invalid.begin_from("127.0.0.2")).collect();
-    packed(&lines("a", 10_000)).send_from("127.0.0.5").expect(200);
+    let with = |status| unread.iter().filter(|(_, head)| head.status == status).count();
+    assert!(with(400) > 3 && with(429) > 30 && with(400) + with(429) == 60, "{}", with(400));
+    let valid = packed(&lines("a", 10_000));
+    valid.send_from("127.0.0.5").expect(200);
     drop(unread);
+    eventually_true("the address has its memory back", || {
+        valid.send_from("127.0.0.2").status == 200
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
+use lodge_domain::network::site_of;
 
 use super::{forwarded, proxies::TrustedProxies, proxy_protocol::Source};
 
@@ -100,6 +101,14 @@ impl Client {
             }
             Self::Remote(address) => Some(address),
         }
+    }
+}
+
+impl Client {
+    /// Returns the key of shares of memory and places: an IPv4 address or the /48 of an IPv6 address; `None` is not
+    /// limited.
+    pub(crate) fn site(self) -> Option<IpAddr> {
+        self.limited_by().map(site_of)
     }
 }
 

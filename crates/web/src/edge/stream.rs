@@ -10,7 +10,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
-use lodge_domain::{Error, Result, network::site_of};
+use lodge_domain::{Error, Result};
 use metrics::Gauge;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -51,7 +51,7 @@ const HEADERS: [(HeaderName, HeaderValue); 3] = [
 pub(crate) struct StreamLimits {
     /// Concurrent streams.
     pub(crate) places: usize,
-    /// Concurrent streams of one client address.
+    /// Concurrent streams of one IPv4 address, or /48 of IPv6.
     pub(crate) per_address: usize,
 }
 
@@ -119,8 +119,7 @@ impl Streams {
     /// [`Error::TooMany`] if the client has used up its share, [`Error::Unavailable`] if no slot is free.
     pub(crate) fn acquire(&self, client: Client) -> Result<StreamSlot> {
         // Local clients have no limit per address.
-        let site = client.limited_by().map(site_of);
-        let share = site.map(|site| self.sites.take(site)).transpose()?;
+        let share = client.site().map(|site| self.sites.take(site)).transpose()?;
         let place =
             Arc::clone(&self.places).try_acquire_owned().map_err(|_| Error::Unavailable {
                 retry_after: FULL_RETRY,
@@ -439,7 +438,7 @@ mod tests {
         let _here = streams.acquire(Client::Local).unwrap();
         let refused = streams.acquire(client("192.0.2.3")).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
-        assert_eq!(streams.sites.len(), 2, "a refused address is not remembered");
+        assert_eq!(streams.sites.len(), 2, "a refused site is not remembered");
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(crate) struct Uploads {
     shares: Option<AddressLimit>,
     /// The memory of uploads in progress.
     budget: Arc<BodyBudget>,
-    /// Uploads in progress by client address.
+    /// Uploads in progress by IPv4 address, or /48 of IPv6.
     under_way: Arc<PerKeyLimit<IpAddr>>,
 }
 
@@ -77,7 +77,7 @@ impl Uploads {
         body: Body,
         beside: usize,
     ) -> Result<BufferedBody, Problem> {
-        let place = client.limited_by().map(|address| self.under_way.take(address)).transpose()?;
+        let place = client.site().map(|site| self.under_way.take(site)).transpose()?;
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, self.bytes_max() + beside));
         let time = self.request_timeout / 2 + self.time_for(announced);

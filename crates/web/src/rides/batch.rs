@@ -75,7 +75,7 @@ const PART_BYTES: usize = 16 * 1024;
     responses((status = 200, description = "Every line is stored", content_type = "application/x-ndjson", body = String),
         (status = 400, description = "Some lines are invalid, and their answers say why; or the body is invalid, or the Idempotency-Key was used for another body, and nothing is stored", content_type = "application/x-ndjson", body = String),
         (status = 401, description = "Unknown or revoked gate key; or this deployment requires a gate key"),
-        (status = 429, description = "Too many events from this address without a gate key: send the batch again; see Retry-After"),
+        (status = 429, description = "Too many events from this address without a gate key, or its other batches use its share of memory: send the batch again; see Retry-After"),
         (status = 503, description = "Valid lines, or the whole batch, were not stored: send the batch again; see Retry-After", content_type = "application/x-ndjson", body = String)),
     security(("gate" = []), ()))]
 pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> HttpResult {

@@ -34,7 +34,7 @@ pub trait HookStore: Send + Sync {
     async fn list(&self) -> Result<Vec<(Hook, HookSecret)>>;
     /// Removes a hook; false if it does not exist.
     async fn remove(&self, id: HookId) -> Result<bool>;
-    /// Stores what the receiver has accepted, and the status "well"; false if the hook is absent or disabled.
+    /// Stores what the receiver has accepted, and that the hook is healthy; false if the hook is absent or disabled.
     async fn advance(&self, id: HookId, cursor: Cursor) -> Result<bool>;
     /// Stores the status of a hook; false if the hook does not exist.
     async fn note(&self, id: HookId, delivery: DeliveryStatus) -> Result<bool>;

@@ -72,7 +72,7 @@ fn wrong(field: &'static str) -> FormErrors {
 }
 
 #[test]
-fn the_mountain() {
+fn all_resorts() {
     let catalog = longest();
     // Includes a resort that is no longer configured.
     let numbers = (1..=11).map(ResortId);

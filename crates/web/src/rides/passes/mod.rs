@@ -1,4 +1,4 @@
-//! Passes: claim a skier's number, hide it, name it on leaderboards, give it back. Served only if the accounts app is enabled.
+//! Passes: claim a skier's number, hide it, name it on leaderboards, release it. Served only if the accounts app is enabled.
 
 mod api;
 mod export;

@@ -50,7 +50,7 @@ fn passes_are_listed_and_claimed() {
     assert!(html.contains("id=\"code-error\""));
     for (before, _) in html.match_indices("value=\"release\"") {
         let confirmation = html[..before].rsplit_once("<details").unwrap().1;
-        assert!(!confirmation.contains("</details>"), "a single click gives a pass back: {html}");
+        assert!(!confirmation.contains("</details>"), "a single click releases a pass: {html}");
     }
     assert_eq!(html.matches("value=\"release\"").count(), PASSES_MAX);
     assert!(html.contains("since <time datetime=\"2026-01-31") && html.contains("class=\"face\""));
