@@ -109,8 +109,8 @@ fn a_broken_list_of_stolen_passwords_stops_the_start_with_one_plain_error() {
     let mut flipped = good.clone();
     *flipped.last_mut().unwrap() ^= 1;
     for (content, why) in [
-        (LIST.as_bytes(), "not a file that lodge breached-passwords has written"),
-        (b"", "not a file that lodge breached-passwords has written"),
+        (LIST.as_bytes(), "not a file of lodge breached-passwords"),
+        (b"", "not a file of lodge breached-passwords"),
         (&good[..good.len() - 1], "truncated or damaged"),
         (&flipped, "truncated or damaged"),
     ] {

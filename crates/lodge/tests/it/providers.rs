@@ -467,7 +467,7 @@ fn a_provider_is_trusted_by_the_machines_root_certificates() {
     for (roots, start, said) in [
         (trusted.root(), "ok    provider open: ", "https"),
         (another.root(), "BAD   provider open: ", "certificate"),
-        (empty, "BAD   ", "trusts no certificate authority"),
+        (empty, "BAD   ", "has no root certificates"),
     ] {
         lodge = lodge.with("SSL_CERT_FILE", text(&roots));
         let checked = lodge.run(&["check"]);

@@ -50,9 +50,9 @@ async fn the_log_stays_short_under_steady_writes() {
     let (engine, _folder) = open(&options());
     for number in 0..400 {
         write_much(&engine, number).await.unwrap();
-        // From 256 KiB it should restart, and at a quarter more writes wait for that; then come two groups of up to
-        // eight pages each.
-        assert!(length(&engine) < 512 << 10, "{}", length(&engine));
+        // From 256 KiB it should restart. Writes go on while long reads are paused for that, however long the thread that
+        // pauses them waits for a core.
+        assert!(length(&engine) < options().wal_bytes_max, "{}", length(&engine));
     }
 }
 
