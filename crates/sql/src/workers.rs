@@ -73,20 +73,6 @@ impl<C: Send + 'static> Workers<C> {
         connections: impl IntoIterator<Item = C>,
         length_max: usize,
     ) -> std::io::Result<Self> {
-        Self::start_with(name, connections, length_max, || {})
-    }
-
-    /// As [`Self::start`]; each thread calls `begin` first.
-    ///
-    /// # Errors
-    ///
-    /// When a thread cannot be started.
-    pub fn start_with(
-        name: &str,
-        connections: impl IntoIterator<Item = C>,
-        length_max: usize,
-        begin: fn(),
-    ) -> std::io::Result<Self> {
         let waiting = array::from_fn(|_| VecDeque::new());
         let state = State { waiting, next_app: 0, threads: 0, closed: false };
         let queues = Queues {
@@ -99,7 +85,6 @@ impl<C: Send + 'static> Workers<C> {
         for mut connection in connections {
             let running = Running::count(&workers.queues);
             thread::Builder::new().name(name.to_owned()).spawn(move || {
-                begin();
                 while let Some(job) = running.0.take() {
                     job.run(&mut connection);
                 }

@@ -3,7 +3,6 @@
 use std::{
     path::Path,
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -40,19 +39,9 @@ pub(crate) struct Size {
     pub(crate) time_max: Duration,
 }
 
-/// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller, at which a long read lets
-/// other threads run: well below a millisecond, unless each step reads long values.
+/// Steps of `SQLite`'s virtual machine between two checks of the deadline and of the caller, well below a
+/// millisecond, unless each step reads long values.
 const STEPS: i32 = 1_000;
-
-/// The niceness of background threads, 0 to 19.
-const NICENESS: i32 = 10;
-
-/// Lowers the priority of this thread only, on Linux. If it fails, the thread runs at normal priority.
-fn lower_priority() {
-    if let Err(error) = rustix::process::nice(NICENESS) {
-        tracing::warn!(%error, "searches and exports run at normal priority");
-    }
-}
 
 impl Readers {
     /// Starts the threads on the database `file`. They end once the pool is closed and the queues are empty.
@@ -60,7 +49,7 @@ impl Readers {
         Self::start_with(file, size, None)
     }
 
-    /// Starts threads for searches and exports: they have a lower priority, and a checkpoint may pause their reads.
+    /// Starts threads for searches and exports, whose reads a checkpoint may pause.
     pub(crate) fn start_long(
         file: &Path,
         size: Size,
@@ -78,8 +67,7 @@ impl Readers {
         let connections: rusqlite::Result<Vec<_>> = (0..size.threads.max(1)).map(open).collect();
         let connections =
             connections.map_err(|source| OpenError::Database { file: file.to_owned(), source })?;
-        let begin = if long_reads.is_some() { lower_priority } else { || {} };
-        let threads = Workers::start_with("lodge-reader", connections, size.queue, begin)
+        let threads = Workers::start("lodge-reader", connections, size.queue)
             .map_err(|source| OpenError::File { path: file.to_owned(), source })?;
         Ok(Self { threads, time_max: size.time_max, long_reads })
     }
@@ -103,15 +91,9 @@ impl Readers {
         let waiting = Arc::downgrade(&caller);
         let long_reads = self.long_reads.clone();
         let bounded = move |connection: &mut Connection| {
-            let running = long_reads.as_deref().map(LongReads::begin);
-            let (is_long, deadline) = (running.is_some(), Instant::now() + time_max);
-            let is_over = move || {
-                if is_long {
-                    // Once it runs, Linux lets a thread run for some milliseconds even if others have a higher priority.
-                    thread::yield_now();
-                }
-                waiting.strong_count() == 0 || Instant::now() >= deadline
-            };
+            let _running = long_reads.as_deref().map(LongReads::begin);
+            let deadline = Instant::now() + time_max;
+            let is_over = move || waiting.strong_count() == 0 || Instant::now() >= deadline;
             let limited = connection.progress_handler(STEPS, Some(is_over));
             limited.map_err(Failure::from)?;
             Ok(work(connection)?)
