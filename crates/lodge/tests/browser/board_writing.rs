@@ -197,6 +197,7 @@ async fn a_draft_survives_a_reload_and_a_new_session(engine: Engine) {
     scene.lodge.admin(&["user", "sign-out", "ada"]);
     browser.wait_for_text("You are signed out").await;
     browser.sign_in("ada", PASSWORD).await;
+    browser.wait_for_text("Created by ada").await;
     browser.press_and_wait("Board", "#lobby").await;
     browser.wait_for_script(TYPED, "half a sentence").await;
     browser.press("Send").await;

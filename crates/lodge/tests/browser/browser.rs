@@ -404,6 +404,8 @@ impl Browser {
 fn is_of_navigation(error: &CmdError) -> bool {
     error.is_stale_element_reference()
         || matches!(error, CmdError::NotW3C(answer) if *answer == "aborted by navigation")
+        // Chromium's word for an element that went between its lookup and the click.
+        || error.to_string().contains("does not belong to the document")
 }
 
 /// Returns the `XPath` of the button, link or summary that [`Browser::press`] clicks.
