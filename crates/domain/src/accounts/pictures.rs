@@ -1,4 +1,4 @@
-//! x
+//! The service of profile pictures, and the removal of those that no account has any more.
 
 use std::sync::Arc;
 

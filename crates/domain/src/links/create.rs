@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     Error, IdempotencyKey, Idempotent, Result, password_hasher::PasswordOf, passwords::Password,
-    random::time_ordered_id,
 };
 
 /// The spare shorts of a link without a chosen one: with 10⁹ links in use one try fails in 2,000.
@@ -261,7 +260,7 @@ impl Links {
     /// Returns the id of a link that is created now.
     pub(super) fn new_id(&self, short: &Short, created_at: Timestamp) -> LinkId {
         match self.ports.settings.mode {
-            Mode::Claim => LinkId(time_ordered_id(&*self.ports.random, created_at)),
+            Mode::Claim => LinkId(self.ids.create(&*self.ports.random, created_at)),
             // The row of a short keeps its id, whichever process writes it first.
             Mode::Replace => LinkId::of(short),
         }

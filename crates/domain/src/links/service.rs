@@ -16,6 +16,7 @@ use crate::{
     names::names,
     password_hasher::{PasswordHasher, PasswordOf},
     passwords::Password,
+    random::TimeOrderedIds,
     security::{self, SecurityEventKind},
 };
 
@@ -83,6 +84,7 @@ pub enum View {
 /// The links service.
 pub struct Links {
     pub(super) ports: LinksPorts,
+    pub(super) ids: TimeOrderedIds,
 }
 
 /// The ports and settings of the service.
@@ -112,7 +114,7 @@ pub struct LinksPorts {
 impl Links {
     /// Creates the service.
     pub fn new(ports: LinksPorts) -> Self {
-        Self { ports }
+        Self { ports, ids: TimeOrderedIds::default() }
     }
 
     /// Returns the settings.

@@ -46,6 +46,18 @@ fn the_list_of_links_is_complete_and_newest_first() {
 }
 
 #[test]
+fn links_of_one_bulk_request_are_listed_in_its_order() {
+    let (lodge, server) = Lodge::new().started();
+    let key = lodge.key("me");
+    let shorts: Vec<String> = (0..50).map(|number| format!("l{number:02}")).collect();
+    let link = |short| json!({ "target": "example.org", "short": short });
+    let links: Vec<Value> = shorts.iter().map(link).collect();
+    server.post("/api/bulk/links").bearer(&key).json(json!({ "links": links })).expect(200);
+    let newest_first: Vec<String> = shorts.into_iter().rev().collect();
+    assert_eq!(self::shorts(&server, &key, "limit=50"), newest_first);
+}
+
+#[test]
 fn the_list_of_links_is_filtered_by_tag_prefix_and_words() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
