@@ -21,8 +21,6 @@ pub const BULK_MAX: usize = 1_000;
 /// The maximum links with a password in one bulk request: each costs a hash.
 const BULK_PASSWORDS_MAX: usize = 20;
 
-const TAKEN: Error = Error::conflict("this short is taken");
-
 /// A link to create.
 #[derive(Debug, Clone)]
 pub struct NewLink {
@@ -86,7 +84,7 @@ impl Links {
                 .claim(vec![Ok(candidate)], self.ports.settings.reserved, idempotency)
                 .await?
         };
-        Ok(done.map(|claims| created(claims.into_iter().next())))
+        Ok(done.map(|claims| self.created(claims.into_iter().next())))
     }
 
     /// Creates many links independently: a refused link does not affect the others.
@@ -108,7 +106,7 @@ impl Links {
             }
             self.ports.store.claim(candidates, self.ports.settings.reserved, idempotency).await?
         };
-        Ok(done.map(|claims| claims.into_iter().map(|claim| created(Some(claim))).collect()))
+        Ok(done.map(|claims| claims.into_iter().map(|claim| self.created(Some(claim))).collect()))
     }
 
     /// Turns an invalid link into a refusal. Any other error fails the whole request, because a retry may succeed.
@@ -157,7 +155,7 @@ impl Links {
                 {
                     Ok(Put::Already)
                 }
-                other => created(other).map(|_| Put::Created),
+                other => self.created(other).map(|_| Put::Created),
             },
         }))
     }
@@ -257,6 +255,17 @@ impl Links {
         Ok(())
     }
 
+    fn created(&self, claim: Option<Claim>) -> Result<Link> {
+        match claim {
+            Some(Claim::Created(link)) => Ok(link),
+            Some(Claim::Exists(link)) => Err(taken(&link, self.ports.clock.now())),
+            Some(Claim::Refused(Refusal { field, reason })) => {
+                Err(Error::Invalid { field, reason })
+            }
+            None => Err(Error::internal("the store returned no outcome for a claim")),
+        }
+    }
+
     /// Returns the id of a link that is created now.
     pub(super) fn new_id(&self, short: &Short, created_at: Timestamp) -> LinkId {
         match self.ports.settings.mode {
@@ -267,13 +276,20 @@ impl Links {
     }
 }
 
-fn created(claim: Option<Claim>) -> Result<Link> {
-    match claim {
-        Some(Claim::Created(link)) => Ok(link),
-        Some(Claim::Exists(_)) => Err(TAKEN),
-        Some(Claim::Refused(Refusal { field, reason })) => Err(Error::Invalid { field, reason }),
-        None => Err(Error::internal("the store returned no outcome for a claim")),
-    }
+/// Says why the short of an existing link cannot be claimed.
+pub(super) fn taken(link: &Link, now: Timestamp) -> Error {
+    Error::conflict(match link.state(now).0 {
+        LinkState::Live => "this short is taken; choose another one",
+        LinkState::Expired => {
+            "this short is reserved, because its link has expired; choose another one"
+        }
+        LinkState::Exhausted => {
+            "this short is reserved, because its link has reached its click limit; choose another one"
+        }
+        LinkState::Deleted => {
+            "this short is reserved, because its link was deleted; choose another one"
+        }
+    })
 }
 
 fn check_bulk(requests: &[Result<NewLink>]) -> Result<()> {

@@ -41,6 +41,7 @@ fn expiry_is_checked_on_every_read_even_of_cached_links() {
     is_over(&server, "gg", "this link has expired");
     let again = server.put("/?short=gg&long=example.com").send();
     assert_eq!(again.status, 409, "its short stays reserved");
+    again.says("this short is reserved, because its link has expired");
     assert_eq!(change(&server, &link, &json!({ "expires_at": null })), 200);
     assert_eq!(server.get("/gg").status, 307, "the owner can remove the expiry");
 }
@@ -67,7 +68,8 @@ fn a_deleted_link_is_gone_and_its_short_reserved() {
     assert_eq!(delete(&server, &link), 204);
     is_over(&server, "gg", "this link was deleted");
     assert_eq!(delete(&server, &link), 410);
-    server.put("/?short=gg&long=example.org").expect(409);
+    let again = server.put("/?short=gg&long=example.org").expect(409);
+    again.says("this short is reserved, because its link was deleted");
     let server = server.restart_after_kill();
     is_over(&server, "gg", "this link was deleted");
     server.put("/?short=gg&long=example.org").expect(409);

@@ -89,7 +89,7 @@ pub(crate) async fn create(
     responses((status = 200, description = "The results, in the order of the request", body = BulkAnswer, example = json!({"created": 1, "refused": 1, "results": [
             {"status": 201, "link": {"short": "gg", "short_url": "https://go.example/gg", "target": "https://example.org/a/long/path", "redirect": 307, "state": "live", "has_password": false,
                 "created_at": "2026-01-31T12:00:00Z", "expires_at": "2030-01-31T12:00:00Z", "max_clicks": null, "clicks_used": null, "tags": [], "version": 1, "changed_at": "2026-01-31T12:00:00Z", "manage_key": "manage_…"}},
-            {"status": 409, "detail": "this short is taken"}]})),
+            {"status": 409, "detail": "this short is taken; choose another one"}]})),
         (status = 400, description = "The request cannot be read"), (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 429, description = "Too many links created; see Retry-After"), (status = 503, description = "Retry with the same Idempotency-Key")),
     security((), ("api_key" = []), ("session" = [])))]

@@ -9,7 +9,7 @@ use crate::{
     Error, Result,
     links::{
         Candidate, Claim, ClickBatch, ClickLimit, Link, Links, Owner, RedirectCode, Short, Tags,
-        Target, clicks::ClickCell, visit::Device,
+        Target, clicks::ClickCell, create::taken, visit::Device,
     },
     passwords::PasswordHash,
     random::time_ordered_id,
@@ -107,7 +107,9 @@ impl Links {
                 Claim::Exists(link) if link.target == row.target && link.deleted_at.is_none() => {
                     imported.already += 1;
                 }
-                Claim::Exists(_) => imported.problems.push(problem(row, "this short is taken")),
+                Claim::Exists(link) => {
+                    imported.problems.push(problem(row, &taken(&link, now).to_string()));
+                }
                 Claim::Refused(refusal) => imported.problems.push(problem(row, &refusal.reason)),
             }
         }
