@@ -40,7 +40,7 @@ pub enum Error {
     #[error("{0}")]
     Conflict(Cow<'static, str>),
     /// The resource has changed since the client read it.
-    #[error("the resource has changed since you read it; read it again and retry")]
+    #[error("this has changed since you read it; read it again, and repeat your change")]
     Stale,
     /// An `Idempotency-Key` was used again with another request.
     #[error("this Idempotency-Key was used for another request; use a new key for a new request")]

@@ -101,7 +101,10 @@ impl KeyStore for SqlKeys {
         let (name, statements) = (name.to_owned(), self.table.statements());
         let add = move |tx: &mut dyn Tx| {
             if tx.insert(&statements.add, values![&name, &digest, at])?.is_none() {
-                return Err(Error::conflict("this name is taken").into());
+                return Err(Error::conflict(
+                    "this name is taken, if only by a revoked key; choose another one",
+                )
+                .into());
             }
             let added = tx.one(&statements.by_name, values![&name], read_key)?;
             added.ok_or_else(|| Error::internal("the key just inserted was not found").into())

@@ -149,7 +149,7 @@ def refusals(client, gate, stranger):
     bad(write_new_lift_ride, *DAY, client=client, words="Idempotency-Key: was", body=ride, idempotency_key=key)
 
     bad(get_skier_day_vertical, 3, "2025", "10", 77, client=client, status=HTTPStatus.NOT_FOUND, words="no ride")
-    bad(get_skier_resort_totals, 78, client=client, status=HTTPStatus.NOT_FOUND, words="no such ride")
+    bad(get_skier_resort_totals, 78, client=client, status=HTTPStatus.NOT_FOUND, words="no rides")
     bad(get_skier_resort_totals, 0, client=client, words="skierID: must be")
     bad(get_skier_resort_totals, 77, client=client, words="resort: must be", resort=[3, 11])
     bad(get_skier_resort_totals, 77, client=client, words="season: must be", season=["last"])

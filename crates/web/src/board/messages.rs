@@ -255,7 +255,7 @@ pub(super) struct ReportMessage {
 /// Report a message to the moderators.
 #[utoipa::path(post, path = "/api/board/{channel}/messages/{id}/reports", operation_id = "report_message", tag = "messages", request_body = ReportMessage,
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
-    responses((status = 204, description = "Reported"), (status = 400, description = "The reason is invalid; `detail` says why"), (status = 404, description = "No such message"), (status = 429, description = "Too many requests; see Retry-After")),
+    responses((status = 204, description = "Reported; a second report of the same member changes nothing"), (status = 400, description = "The reason is invalid; `detail` says why"), (status = 404, description = "No such message"), (status = 429, description = "Too many requests; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn report(
     State(app): State<BoardApp>,

@@ -142,7 +142,12 @@ pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResul
     let VerticalFilter { resorts, seasons } = choice.unwrap_or_default();
     let seasons = app.rides.tallies().skier_seasons(skier, resorts, seasons).await?;
     if seasons.is_empty() {
-        return Err(Error::not_found("this skier has no such ride").into());
+        return Err(Error::not_found(if is_chosen {
+            "this skier has no rides at these resorts in these seasons"
+        } else {
+            "this skier has no rides"
+        })
+        .into());
     }
     let answer = if is_chosen {
         let resorts = seasons.into_iter().map(Into::into).collect();
