@@ -36,10 +36,18 @@ impl KeyedMutex {
     ///
     /// [`Error::Unavailable`] when the lock is not free within [`LOCK_TIMEOUT`].
     pub(crate) async fn lock(&self, key: &[u8]) -> Result<MutexGuard<'_, ()>> {
-        let place = self.hasher.hash_one(key) % self.queues.len() as u64;
-        let queue = self.queues[usize::try_from(place).unwrap_or_default()].lock();
-        timeout(LOCK_TIMEOUT, queue)
+        timeout(LOCK_TIMEOUT, self.queue(key).lock())
             .await
             .map_err(|_| Error::unavailable("the row's lock timed out"))
+    }
+
+    /// Locks the row of `key` if that needs no wait.
+    pub(crate) fn try_lock(&self, key: &[u8]) -> Option<MutexGuard<'_, ()>> {
+        self.queue(key).try_lock().ok()
+    }
+
+    fn queue(&self, key: &[u8]) -> &Mutex<()> {
+        let place = self.hasher.hash_one(key) % self.queues.len() as u64;
+        &self.queues[usize::try_from(place).unwrap_or_default()]
     }
 }

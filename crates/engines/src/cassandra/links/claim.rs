@@ -42,7 +42,17 @@ impl CassandraLinks {
     }
 
     async fn claim_short(&self, link: Link, reserved: SignedDuration) -> Result<Claim> {
-        let _turn = self.row_locks.lock(link.short.as_str().as_bytes()).await?;
+        let key = link.short.as_str().as_bytes();
+        let _turn = if let Some(turn) = self.row_locks.try_lock(key) {
+            turn
+        } else {
+            let turn = self.row_locks.lock(key).await?;
+            // The claim before this one probably took the short, and a read is faster than a transaction.
+            if let Some(holder) = self.holder_other_than(&link, reserved).await? {
+                return Ok(Claim::Exists(holder));
+            }
+            turn
+        };
         // A list's row is checked against its link, so a row without a link is skipped.
         self.index(&link).await?;
         let claim = if is_replaceable(&link) {
@@ -56,6 +66,18 @@ impl CassandraLinks {
             self.unindex(&link).await;
         }
         Ok(claim)
+    }
+
+    /// Reads the link that holds the short of `link`, if there is one and it is another one.
+    async fn holder_other_than(
+        &self,
+        link: &Link,
+        reserved: SignedDuration,
+    ) -> Result<Option<Link>, Failure> {
+        let kept = self.kept(&link.short).await?;
+        Ok(kept.filter(|holder| {
+            holder.id != link.id && !holder.is_reservation_over(link.created_at, reserved)
+        }))
     }
 
     /// Claims a short whose link any caller may replace: such links are written by plain writes, ordered by
