@@ -14,6 +14,7 @@ pub(crate) mod proxy_protocol;
 pub(crate) mod refusal_delay;
 pub(crate) mod request_id;
 pub mod server;
+mod slices;
 pub(crate) mod stream;
 pub mod threads;
 pub(crate) mod unread;

@@ -12,6 +12,8 @@ use std::{
 use tokio::runtime::{Builder, Handle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::slices;
+
 /// One thread per core, each with a current-thread runtime. Dropping it drops the tasks that still run and joins the
 /// threads.
 pub struct ConnectionThreads {
@@ -41,7 +43,12 @@ impl ConnectionThreads {
             let runtime = Builder::new_current_thread().enable_all().build()?;
             lanes.handles.push(runtime.handle().clone());
             let stopped = stop.clone().cancelled_owned();
-            let run = move || runtime.block_on(stopped);
+            let run = move || {
+                if let Err(error) = slices::shorten() {
+                    tracing::warn!(%error, "connections may wait longer beside other work");
+                }
+                runtime.block_on(stopped);
+            };
             let name = format!("lodge-lane-{number}");
             lanes.threads.push(thread::Builder::new().name(name).spawn(run)?);
         }
