@@ -1,6 +1,6 @@
 //! In-memory counters of failed sign-ins.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -10,12 +10,12 @@ use lodge_domain::{
     network::site_of,
     secret::token_digest,
 };
-use moka::{policy::EvictionPolicy, sync::Cache};
+use lru::LruCache;
 use parking_lot::Mutex;
 
 /// Counted names, and as many pairs of a name and an address and of a name and a site: about 45 MB together. Past the
 /// limit the least recently used is evicted.
-const COUNTS_MAX: u64 = 100_000;
+const COUNTS_MAX: NonZeroUsize = NonZeroUsize::new(100_000).unwrap();
 
 /// The digest of a name, because the typed text may be long.
 type Name = [u8; 32];
@@ -28,10 +28,13 @@ struct Count {
 }
 
 /// Counters by name, and by the address or site that it was tried from.
-type Counts = Cache<(Name, Option<IpAddr>), Arc<Mutex<Count>>>;
+type Counts = LruCache<(Name, Option<IpAddr>), Count>;
 
 /// Counts the failed sign-ins of this process.
-pub struct CountedFailures {
+#[derive(Default)]
+pub struct CountedFailures(Mutex<AllCounts>);
+
+struct AllCounts {
     /// Without an address.
     names: Counts,
     /// A cache of its own, so that many names from one address do not evict the counters by name.
@@ -40,18 +43,11 @@ pub struct CountedFailures {
     sites: Counts,
 }
 
-impl Default for CountedFailures {
+impl Default for AllCounts {
     fn default() -> Self {
+        let counts = || Counts::sparse(COUNTS_MAX);
         Self { names: counts(), addresses: counts(), sites: counts() }
     }
-}
-
-fn counts() -> Counts {
-    Cache::builder()
-        .eviction_policy(EvictionPolicy::lru())
-        .max_capacity(COUNTS_MAX)
-        .time_to_idle(WINDOW)
-        .build()
 }
 
 /// Returns the site of an IPv6 address.
@@ -59,9 +55,8 @@ fn site(from: Option<IpAddr>) -> Option<IpAddr> {
     from.filter(IpAddr::is_ipv6).map(site_of)
 }
 
-fn take_one(count: Option<Arc<Mutex<Count>>>) {
+fn take_one(count: Option<&mut Count>) {
     if let Some(count) = count {
-        let mut count = count.lock();
         count.failures = count.failures.saturating_sub(1);
     }
 }
@@ -70,37 +65,38 @@ fn take_one(count: Option<Arc<Mutex<Count>>>) {
 impl Failures for CountedFailures {
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()> {
         let name = token_digest(name);
-        let of_name = self.names.get_with((name, None), Arc::default);
-        let of_address = from.map(|_| self.addresses.get_with((name, from), Arc::default));
-        let of_site = site(from).map(|site| self.sites.get_with((name, Some(site)), Arc::default));
-        // Locked always in this order, and only for this block.
-        let mut of_name = of_name.lock();
-        let mut of_site = of_site.as_ref().map(|count| count.lock());
-        let mut of_address = of_address.as_ref().map(|count| count.lock());
+        let AllCounts { names, addresses, sites } = &mut *self.0.lock();
+        let of_name = names.get_or_insert_mut((name, None), Count::default);
+        let of_site =
+            site(from).map(|site| sites.get_or_insert_mut((name, Some(site)), Count::default));
+        let of_address = from.map(|_| addresses.get_or_insert_mut((name, from), Count::default));
         of_name.may_grow(PER_NAME_MAX, at)?;
-        if let Some(count) = &mut of_site {
-            count.may_grow(PER_SITE_MAX, at)?;
+        let mut counts = vec![of_name];
+        for (count, max) in [(of_site, PER_SITE_MAX), (of_address, PER_ADDRESS_MAX)] {
+            let Some(count) = count else { continue };
+            count.may_grow(max, at)?;
+            counts.push(count);
         }
-        if let Some(count) = &mut of_address {
-            count.may_grow(PER_ADDRESS_MAX, at)?;
+        for count in counts {
+            count.failures += 1;
         }
-        let counts = [Some(of_name), of_site, of_address];
-        counts.into_iter().flatten().for_each(|mut count| count.failures += 1);
         Ok(())
     }
 
     fn revert(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        take_one(self.names.get(&(name, None)));
-        take_one(from.and_then(|_| self.addresses.get(&(name, from))));
-        take_one(site(from).and_then(|site| self.sites.get(&(name, Some(site)))));
+        let AllCounts { names, addresses, sites } = &mut *self.0.lock();
+        take_one(names.get_mut(&(name, None)));
+        take_one(from.and_then(|_| addresses.get_mut(&(name, from))));
+        take_one(site(from).and_then(|site| sites.get_mut(&(name, Some(site)))));
     }
 
     async fn reset(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        take_one(self.names.get(&(name, None)));
-        take_one(site(from).and_then(|site| self.sites.get(&(name, Some(site)))));
-        self.addresses.invalidate(&(name, from));
+        let AllCounts { names, addresses, sites } = &mut *self.0.lock();
+        take_one(names.get_mut(&(name, None)));
+        take_one(site(from).and_then(|site| sites.get_mut(&(name, Some(site)))));
+        addresses.pop(&(name, from));
     }
 }
 
@@ -125,7 +121,10 @@ impl Count {
 
 #[cfg(test)]
 mod tests {
-    use std::future::{Ready, ready};
+    use std::{
+        future::{Ready, ready},
+        sync::Arc,
+    };
 
     use super::*;
 

@@ -3,8 +3,7 @@
 use std::{
     hash::Hash,
     net::IpAddr,
-    num::NonZeroU32,
-    sync::Arc,
+    num::{NonZeroU32, NonZeroUsize},
     time::{Duration, Instant},
 };
 
@@ -14,43 +13,38 @@ use governor::{
 };
 use http::StatusCode;
 use lodge_domain::{Error, Result};
-use moka::{policy::EvictionPolicy, sync::Cache};
+use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::address::Client;
 use crate::error::Problem;
 
 /// The keys of one limit in memory; past this the least recently used is evicted.
-const REMEMBERED_MAX: u64 = 100_000;
+const REMEMBERED_MAX: NonZeroUsize = NonZeroUsize::new(100_000).unwrap();
 
 /// A rate limit per key (GCRA). The burst is the share of one minute.
 pub(crate) struct KeyedRateLimit<K> {
     quota: Quota,
     clock: DefaultClock,
-    table: Cache<K, Arc<DefaultDirectRateLimiter>>,
+    // LRU: a policy that rejects new entries would leave new keys unlimited.
+    table: Mutex<LruCache<K, DefaultDirectRateLimiter>>,
 }
 
-impl<K: Hash + Eq + Send + Sync + 'static> KeyedRateLimit<K> {
+impl<K: Hash + Eq> KeyedRateLimit<K> {
     /// A limit of `per_minute`; `None` for 0, which is no limit.
     pub(crate) fn per_minute(per_minute: u32) -> Option<Self> {
-        Some(Self::new(Quota::per_minute(NonZeroU32::new(per_minute)?), Duration::from_mins(2)))
+        Some(Self::new(Quota::per_minute(NonZeroU32::new(per_minute)?)))
     }
 
     /// A limit of `per_day`; `None` for 0, which is no limit.
     pub(crate) fn per_day(per_day: u32) -> Option<Self> {
         const DAY: Duration = Duration::from_hours(24);
         let burst = NonZeroU32::new(per_day)?;
-        Some(Self::new(Quota::with_period(DAY / per_day)?.allow_burst(burst), DAY))
+        Some(Self::new(Quota::with_period(DAY / per_day)?.allow_burst(burst)))
     }
 
-    /// A limit that forgets a key that was unused for `idle`, in which its whole share comes back.
-    fn new(quota: Quota, idle: Duration) -> Self {
-        // LRU: a policy that rejects new entries would leave new keys unlimited.
-        let table = Cache::builder()
-            .eviction_policy(EvictionPolicy::lru())
-            .max_capacity(REMEMBERED_MAX)
-            .time_to_idle(idle)
-            .build();
+    fn new(quota: Quota) -> Self {
+        let table = Mutex::new(LruCache::sparse(REMEMBERED_MAX));
         Self { quota, clock: DefaultClock::default(), table }
     }
 
@@ -67,8 +61,8 @@ impl<K: Hash + Eq + Send + Sync + 'static> KeyedRateLimit<K> {
         count: NonZeroU32,
         too_many: impl FnOnce(u32) -> Error,
     ) -> Result<()> {
-        let limiter =
-            self.table.get_with(of, || Arc::new(DefaultDirectRateLimiter::direct(self.quota)));
+        let mut table = self.table.lock();
+        let limiter = table.get_or_insert(of, || DefaultDirectRateLimiter::direct(self.quota));
         match limiter.check_n(count) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(until)) => {
@@ -181,6 +175,18 @@ mod tests {
         let Err(Error::TooMany { retry_after }) = limit.take_one(1) else { panic!("admitted") };
         assert!(retry_after > Duration::from_hours(4), "{retry_after:?}");
         limit.take_one(2).unwrap();
+    }
+
+    #[test]
+    fn past_the_maximum_the_least_recently_used_key_is_forgotten() {
+        let limit = KeyedRateLimit::per_day(1).unwrap();
+        let most = REMEMBERED_MAX.get();
+        (0..most).for_each(|key| limit.take_one(key).unwrap());
+        limit.take_one(0).unwrap_err();
+        limit.take_one(most).unwrap();
+        limit.take_one(0).unwrap_err();
+        limit.take_one(1).unwrap();
+        assert_eq!(limit.table.lock().len(), most);
     }
 
     #[test]
