@@ -1,5 +1,8 @@
 //! The scaled-out engines: the ports of the embedded engine on Redis, Cassandra, RabbitMQ and MariaDB.
 //! A driver is used only in the folder of its engine.
+//!
+//! Futures that leave this crate are boxed: the code of an `async fn` is compiled again in each crate that awaits it, with
+//! the driver that it calls.
 
 pub mod cassandra;
 pub mod mariadb;

@@ -139,7 +139,7 @@ fn serve_public(
         wiring::connection_limits(config)?,
     );
     let lanes = ConnectionThreads::start().context("cannot start a thread")?;
-    Ok(tokio::spawn(server::serve(listener, front, limits, lanes, stop.clone())))
+    Ok(tokio::spawn(front.serve(listener, limits, lanes, stop.clone())))
 }
 
 /// The listener for the web tier, its backend and its limits.

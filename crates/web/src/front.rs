@@ -11,7 +11,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use hyper::body::Incoming;
 use lodge_domain::{
@@ -19,6 +19,8 @@ use lodge_domain::{
     links::Links,
     security::{self, SecurityActor, SecurityContext, SecurityEventKind},
 };
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use self::form::ProblemFormat;
@@ -32,7 +34,8 @@ use crate::{
         instruments::{self, RedirectInstruments},
         refusal_delay::RefusalDelay,
         request_id::{self, RequestId},
-        server::ConnectionHandler,
+        server::{self, ConnectionHandler, ConnectionLimits},
+        threads::ConnectionThreads,
         unread::UnreadBody,
     },
     error::{HttpResult, Problem},
@@ -100,6 +103,18 @@ impl HttpService {
     /// Lists the routes of all apps, as method and path.
     pub fn routes() -> Vec<(Method, String)> {
         site::routes()
+    }
+
+    /// Serves connections as [`server::serve`] does. The future is boxed, so that it is compiled here and not in the crate
+    /// that awaits it.
+    pub fn serve(
+        self,
+        listener: TcpListener,
+        limits: ConnectionLimits,
+        threads: ConnectionThreads,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        server::serve(listener, self, limits, threads, stop).boxed()
     }
 
     /// The fast path: redirects are most of all requests and need nothing from the router.

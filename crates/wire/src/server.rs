@@ -5,6 +5,7 @@ mod pending_handshakes;
 
 use std::{fmt::Display, net::IpAddr, sync::Arc, time::Duration};
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use lodge_domain::accounts::Backend;
 use parking_lot::Mutex;
 use tokio::{
@@ -66,8 +67,17 @@ impl ServerOptions {
 }
 
 /// Accepts connections and answers their calls by `backend` until `stop`; then lets calls in flight finish within
-/// the grace time.
-pub async fn serve(
+/// the grace time. The future is boxed, so that it is compiled here and not in the crate that awaits it.
+pub fn serve(
+    listener: TcpListener,
+    backend: Arc<dyn Backend>,
+    options: ServerOptions,
+    stop: CancellationToken,
+) -> BoxFuture<'static, ()> {
+    run(listener, backend, options, stop).boxed()
+}
+
+async fn run(
     listener: TcpListener,
     backend: Arc<dyn Backend>,
     options: ServerOptions,

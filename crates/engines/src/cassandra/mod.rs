@@ -26,6 +26,7 @@ mod statements;
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use lodge_domain::{
     Error, Result,
     key_sessions::KeySessionStore,
@@ -55,8 +56,8 @@ impl Cassandra {
     ///
     /// [`lodge_domain::Error::Unavailable`] when the cluster stays unusable for more than a minute;
     /// [`lodge_domain::Error::Internal`] when its schema is of a newer Lodge. The cause says why.
-    pub async fn connect(options: &Options) -> Result<Self> {
-        Ok(Self(Arc::new(Session::connect(options).await?)))
+    pub fn connect(options: &Options) -> BoxFuture<'_, Result<Self>> {
+        async move { Ok(Self(Arc::new(Session::connect(options).await?))) }.boxed()
     }
 
     /// Returns the number of nodes that one node of the cluster reports. Changes nothing.
@@ -64,8 +65,8 @@ impl Cassandra {
     /// # Errors
     ///
     /// [`lodge_domain::Error::Unavailable`] when no node can be reached; the cause says why.
-    pub async fn probe(options: &Options) -> Result<usize> {
-        Box::pin(session::probe(options)).await
+    pub fn probe(options: &Options) -> BoxFuture<'_, Result<usize>> {
+        session::probe(options).boxed()
     }
 
     /// The store of links, and the change feed of all processes.
@@ -102,9 +103,12 @@ impl Cassandra {
     /// # Errors
     ///
     /// [`lodge_domain::Error::Conflict`] if another mode is stored; others when none can be stored.
-    pub async fn store_mode(&self, mode: Mode) -> Result<()> {
-        let kept = self.0.set_if_absent(session::MODE, mode.name().as_bytes()).await?;
-        Mode::check_kept(mode, &kept)
+    pub fn store_mode(&self, mode: Mode) -> BoxFuture<'_, Result<()>> {
+        let store = async move {
+            let kept = self.0.set_if_absent(session::MODE, mode.name().as_bytes()).await?;
+            Mode::check_kept(mode, &kept)
+        };
+        store.boxed()
     }
 
     /// Stores which store has the accounts that own links here, which never changes: another store gives
@@ -113,14 +117,17 @@ impl Cassandra {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another store is recorded.
-    pub async fn store_accounts_id(&self, store: [u8; 32]) -> Result<()> {
-        if self.0.set_if_absent(session::ACCOUNTS, &store).await? == store {
-            return Ok(());
-        }
-        Err(Error::conflict(
-            "the links in this keyspace belong to accounts in another store, which have the same ids; \
-             use those accounts (accounts.store, accounts.servers), or another keyspace",
-        ))
+    pub fn store_accounts_id(&self, id: [u8; 32]) -> BoxFuture<'_, Result<()>> {
+        let store = async move {
+            if self.0.set_if_absent(session::ACCOUNTS, &id).await? == id {
+                return Ok(());
+            }
+            Err(Error::conflict(
+                "the links in this keyspace belong to accounts in another store, which have the same ids; \
+                 use those accounts (accounts.store, accounts.servers), or another keyspace",
+            ))
+        };
+        store.boxed()
     }
 
     /// Returns the installation's secret: `fresh` if none was stored before.
@@ -128,8 +135,8 @@ impl Cassandra {
     /// # Errors
     ///
     /// When it can be neither stored nor read.
-    pub async fn secret(&self, fresh: [u8; 32]) -> Result<InstallationSecret> {
-        self.0.secret(fresh).await.map(InstallationSecret::new)
+    pub fn secret(&self, fresh: [u8; 32]) -> BoxFuture<'_, Result<InstallationSecret>> {
+        async move { self.0.secret(fresh).await.map(InstallationSecret::new) }.boxed()
     }
 
     /// Replaces the installation's secret by `fresh`, which each process uses once it connects again.
@@ -137,7 +144,7 @@ impl Cassandra {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another process replaced it at the same time; others when it cannot be stored.
-    pub async fn replace_secret(&self, fresh: [u8; 32]) -> Result<()> {
-        self.0.replace_secret(fresh).await
+    pub fn replace_secret(&self, fresh: [u8; 32]) -> BoxFuture<'_, Result<()>> {
+        self.0.replace_secret(fresh).boxed()
     }
 }

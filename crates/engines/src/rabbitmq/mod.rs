@@ -11,6 +11,8 @@ mod queue;
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt as _, future::BoxFuture};
+
 use crate::write_behind::LinkQueue;
 
 pub use options::Options;
@@ -25,6 +27,6 @@ pub fn queue(options: Options) -> Arc<dyn LinkQueue> {
 /// # Errors
 ///
 /// [`lodge_domain::Error::Unavailable`] when no node can be used; the cause says why.
-pub async fn probe(options: &Options) -> lodge_domain::Result<String> {
-    channel::probe(options).await
+pub fn probe(options: &Options) -> BoxFuture<'_, lodge_domain::Result<String>> {
+    channel::probe(options).boxed()
 }

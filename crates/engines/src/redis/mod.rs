@@ -40,7 +40,10 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, join_all},
+};
 use lodge_domain::{
     Error, Result,
     accounts::SessionCopies,
@@ -97,8 +100,8 @@ impl Redis {
 
     /// Follows the masters that the sentinels report, for copies of sessions; never returns. The change feed of
     /// [`Self::in_front_of`] does the same for copies of links.
-    pub async fn follow(&self) {
-        join_all(self.0.shards.iter().map(|shard| shard.follow_master(None))).await;
+    pub fn follow(&self) -> BoxFuture<'_, ()> {
+        join_all(self.0.shards.iter().map(|shard| shard.follow_master(None))).map(drop).boxed()
     }
 
     /// The links that are acknowledged and stored later.
@@ -112,27 +115,27 @@ impl Redis {
     /// # Errors
     ///
     /// [`Error::Unavailable`] when no sentinel answers or a master does not; the cause says why.
-    pub async fn probe(options: Options) -> Result<Vec<String>> {
-        let (addresses, options) = (options.sentinel_addresses()?, Arc::new(options));
-        let mut sentinels = Sentinels::new(Arc::clone(&options), addresses, Arc::default());
-        let mut found = Vec::new();
-        for name in &options.masters {
-            let located = sentinels.locate(name).await.map_err(Error::unavailable)?;
-            let master = located.master.clone();
-            let dialled = node::Node::dial(&options, master, Arc::default(), Arc::default()).await;
-            let is_master = match dialled {
-                Ok(node) => node.is_master().await,
-                Err(error) => Err(error),
-            };
-            if !is_master.map_err(Error::unavailable)? {
-                return Err(Error::unavailable(format!("{} is not a master", located.master)));
-            }
-            found.push(format!(
-                "{name} at {}, {} replicas",
-                located.master,
-                located.replicas.len()
-            ));
-        }
-        Ok(found)
+    pub fn probe(options: Options) -> BoxFuture<'static, Result<Vec<String>>> {
+        probe(options).boxed()
     }
+}
+
+async fn probe(options: Options) -> Result<Vec<String>> {
+    let (addresses, options) = (options.sentinel_addresses()?, Arc::new(options));
+    let mut sentinels = Sentinels::new(Arc::clone(&options), addresses, Arc::default());
+    let mut found = Vec::new();
+    for name in &options.masters {
+        let located = sentinels.locate(name).await.map_err(Error::unavailable)?;
+        let master = located.master.clone();
+        let dialled = node::Node::dial(&options, master, Arc::default(), Arc::default()).await;
+        let is_master = match dialled {
+            Ok(node) => node.is_master().await,
+            Err(error) => Err(error),
+        };
+        if !is_master.map_err(Error::unavailable)? {
+            return Err(Error::unavailable(format!("{} is not a master", located.master)));
+        }
+        found.push(format!("{name} at {}, {} replicas", located.master, located.replicas.len()));
+    }
+    Ok(found)
 }

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{
+    FutureExt as _, StreamExt as _,
+    future::{BoxFuture, join},
+    stream,
+};
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{Error, Result, links::Link};
 use parking_lot::Mutex;
@@ -57,8 +61,8 @@ impl DrainWorker {
     }
 
     /// Works for as long as it is polled. Links in flight when that ends are redelivered to a worker.
-    pub async fn run(&self) {
-        tokio::join!(self.store_batches(), self.check_periodically());
+    pub fn run(&self) -> BoxFuture<'_, ()> {
+        join(self.store_batches(), self.check_periodically()).map(drop).boxed()
     }
 
     async fn store_batches(&self) {

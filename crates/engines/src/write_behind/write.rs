@@ -3,6 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, join},
+};
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Clock, Error, IdempotencyKey, Idempotent, Result,
@@ -53,8 +57,8 @@ fn sort_key(link: &Link) -> (Timestamp, &str) {
 impl WriteBehind {
     /// Keeps the queue connected, for as long as it is polled. If the queue is new, marks the pending writes
     /// complete.
-    pub async fn run_background(&self) {
-        tokio::join!(self.queue.run_background(), self.complete_if_new());
+    pub fn run_background(&self) -> BoxFuture<'_, ()> {
+        join(self.queue.run_background(), self.complete_if_new()).map(drop).boxed()
     }
 
     /// Marks the pending writes complete, unless some were lost since the start or the queue may contain
