@@ -17,7 +17,7 @@ fn create_look_alikes(server: &Server, key: &str) {
 #[test]
 fn a_search_among_look_alikes_ends_soon_and_delays_no_list() {
     // Without a limit of its own, the search takes longer than a request may, and so does the list that waits for it.
-    let (lodge, server) = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "4").started();
+    let (lodge, server) = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "2").started();
     let (attacker, other) = (lodge.key("attacker"), lodge.key("other"));
     create_look_alikes(&server, &attacker);
     let word = "x".repeat(250);
