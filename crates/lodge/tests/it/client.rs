@@ -3,6 +3,7 @@
 use std::{
     borrow::Borrow,
     fmt::Write as _,
+    fs,
     io::{self, BufRead, BufReader, Read, Write},
     net::{IpAddr, Shutdown, SocketAddr, TcpStream},
     sync::Barrier,
@@ -292,6 +293,22 @@ impl HttpConnection {
         socket.bind(&source.into()).unwrap();
         socket.connect_timeout(&address.into(), PATIENCE).unwrap();
         Self::over(socket.into()).unwrap()
+    }
+
+    /// Whether the server has read, or dropped, everything that was sent.
+    pub(crate) fn is_received(&self) -> bool {
+        let port = self.reader.get_ref().local_addr().unwrap().port();
+        let port = format!(":{port:04X}");
+        // A number, the own address, that of the other end, a state, and the lengths of both queues.
+        let queue = |socket: &str| -> Option<String> {
+            let [own, other, _, queues] =
+                socket.split_whitespace().skip(1).take(4).collect::<Vec<_>>().try_into().ok()?;
+            let (unsent, unread): (&str, &str) = queues.split_once(':')?;
+            let of_server = other.ends_with(&port).then_some(unread);
+            own.ends_with(&port).then_some(unsent).or(of_server).map(str::to_owned)
+        };
+        let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
+        sockets.lines().filter_map(queue).all(|length| length == "00000000")
     }
 
     fn over(stream: TcpStream) -> io::Result<Self> {

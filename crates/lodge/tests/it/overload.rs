@@ -126,6 +126,7 @@ fn stalled_bodies_of_three_addresses_leave_memory_to_others() {
             let mut connection = HttpConnection::connect_from(&from, server.address);
             // The server closes one whose address holds its share.
             let _ = connection.write(&part);
+            eventually_true("the part is received", || connection.is_received());
             connection
         })
         .collect();
