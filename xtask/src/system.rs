@@ -35,6 +35,7 @@ pub(crate) const FOR_CLUSTERS: &[Tool] = &[
     Tool { programs: &["/usr/lib/galera/libgalera_smm.so"], package: "galera-4" },
     Tool { programs: &["mariadb-backup"], package: "mariadb-backup" },
     Tool { programs: &["socat"], package: "socat" },
+    Tool { programs: &["/usr/local/go/bin/go", "go"], package: "golang-go" },
     Tool { programs: &["/usr/sbin/haproxy"], package: "haproxy" },
     Tool { programs: &["/usr/sbin/iptables"], package: "iptables" },
     Tool { programs: &["/usr/sbin/ip"], package: "iproute2" },

@@ -194,6 +194,7 @@ macro_rules! pictures_promises {
             pictures::a_picture_is_stored_in_its_sizes,
             pictures::a_removed_picture_is_gone,
             pictures::old_pictures_are_found,
+            pictures::of_several_processes_one_sweeps,
         }
     };
 }

@@ -72,3 +72,15 @@ pub async fn old_pictures_are_found(store: &Arc<dyn PictureStore>) {
     store.remove(id).await.unwrap();
     assert!(!before(now + SignedDuration::from_hours(1)).await.contains(&id));
 }
+
+/// The record of a sweep is no picture.
+pub async fn of_several_processes_one_sweeps(store: &Arc<dyn PictureStore>) {
+    let (hour, now) = (SignedDuration::from_hours(1), SystemClock.now());
+    assert!(store.begin_sweep(now + hour).await.unwrap());
+    for _ in 0..3 {
+        assert!(!store.begin_sweep(now - hour).await.unwrap());
+    }
+    assert!(store.begin_sweep(now + hour).await.unwrap());
+    let found: Vec<PictureId> = store.put_before(now + hour).try_collect().await.unwrap();
+    assert_eq!(found, []);
+}

@@ -19,7 +19,9 @@ use lodge_domain::{
     Error, Result,
     accounts::{Picture, PictureId, PictureSize, PictureStore},
 };
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, local::LocalFileSystem, path};
+use object_store::{
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload, local::LocalFileSystem, path,
+};
 use tokio::{
     runtime::Handle,
     sync::{Mutex, Semaphore},
@@ -38,6 +40,9 @@ const TURN: Duration = Duration::from_secs(2);
 
 /// Default timeout of an operation for its caller.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// The object whose time of change is the beginning of the last sweep.
+const SWEEP: &str = "last-sweep";
 
 /// Pictures in an object store, one object per size.
 pub struct ObjectPictures {
@@ -149,8 +154,24 @@ impl PictureStore for ObjectPictures {
         removed
     }
 
+    async fn begin_sweep(&self, since: Timestamp) -> Result<bool> {
+        let store = Arc::clone(&self.store);
+        let begin = async move {
+            let record = path::Path::from(SWEEP);
+            let last = store.head(&record).await.map(Some).or_else(|error| absent(error, None))?;
+            let is_recent =
+                |last: ObjectMeta| last.last_modified.timestamp_millis() > since.as_millisecond();
+            if last.is_some_and(is_recent) {
+                return Ok(false);
+            }
+            store.put(&record, PutPayload::new()).await?;
+            Ok(true)
+        };
+        self.operate(begin).await
+    }
+
     fn put_before(&self, at: Timestamp) -> BoxStream<'_, Result<PictureId>> {
-        let listed = Arc::new(Mutex::new(self.store.list(None)));
+        let listed = Arc::new(Mutex::new(self.store.list(None).fuse().boxed()));
         let next = move |listed: Arc<Mutex<Listed>>| async move {
             let page = next_page(Arc::clone(&listed), at);
             let page = self.operate(page).await?;

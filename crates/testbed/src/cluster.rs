@@ -19,7 +19,7 @@ use crate::{
     layout::Layout,
     member::{Kind, Member},
     process::{self, Tracked, wait_until},
-    rabbitmq, redis,
+    rabbitmq, redis, s3,
     web::{self, UncachedLodge},
 };
 
@@ -104,6 +104,7 @@ impl Cluster {
     /// fails, or a process is not ready within three minutes; the error ends with its log.
     pub fn up(&self) -> Result<()> {
         cassandra::download(&self.layout)?;
+        s3::build(&self.layout)?;
         self.prepare(Member::all())?;
         self.start_all(Member::all())?;
         wait_until("sentinel discovery", START, || redis::can_fail_over(&self.layout))?;
@@ -112,6 +113,9 @@ impl Cluster {
 
     /// Starts only these processes, which must not depend on others. Fails as [`Self::up`] does.
     pub fn up_alone(&self, members: &[Member]) -> Result<()> {
+        if members.iter().any(|member| member.kind == Kind::S3) {
+            s3::build(&self.layout)?;
+        }
         self.prepare(members.iter().copied())?;
         self.start_all(members.iter().copied())
     }
@@ -144,7 +148,7 @@ impl Cluster {
 
     fn launch_all(&self, members: &[Member]) -> Result<()> {
         for member in members.iter().filter(|member| self.pid(**member).is_none()) {
-            self.launch(*member, self.command(*member))?;
+            self.launch(*member, self.command(*member)?)?;
         }
         members.iter().try_for_each(|member| self.wait_ready(*member, START))
     }
@@ -204,7 +208,7 @@ impl Cluster {
         if self.pid(member).is_some() {
             bail!("{member} is already up");
         }
-        self.start_as(member, self.command(member), START)
+        self.start_as(member, self.command(member)?, START)
     }
 
     /// Starts a Redis server in its former role without asking the sentinels, even if another server is master now.
@@ -316,17 +320,18 @@ impl Cluster {
         Ok(())
     }
 
-    fn command(&self, member: Member) -> Command {
+    fn command(&self, member: Member) -> Result<Command> {
         let layout = &self.layout;
-        match member.kind {
+        Ok(match member.kind {
             Kind::Redis => redis::server(layout, member),
             Kind::Sentinel => redis::sentinel(layout, member),
             Kind::Cassandra => cassandra::server(layout, member, &[]),
             Kind::Rabbitmq => rabbitmq::server(layout, member),
             Kind::Mariadb | Kind::Galera => layout.mariadb(member).command(),
             Kind::Haproxy => haproxy::server(layout, member),
+            Kind::S3 => s3::server(layout, member)?,
             Kind::Web => self.web(member),
-        }
+        })
     }
 
     fn is_synced(&self, node: Member) -> bool {
@@ -377,12 +382,13 @@ impl Cluster {
             fs::create_dir_all(layout.root().join(folder))?;
         }
         fs::set_permissions(layout.root().join("secrets"), fs::Permissions::from_mode(0o700))?;
-        for kind in [Kind::Redis, Kind::Rabbitmq, Kind::Mariadb] {
+        for kind in [Kind::Redis, Kind::Rabbitmq, Kind::Mariadb, Kind::S3] {
             make_secret(&layout.secret_file(kind))?;
         }
         if !layout.authority().key().exists() {
-            let of_tls = Member::all()
-                .filter(|member| matches!(member.kind, Kind::Cassandra | Kind::Rabbitmq));
+            let of_tls = Member::all().filter(|member| {
+                matches!(member.kind, Kind::Cassandra | Kind::Rabbitmq | Kind::S3)
+            });
             layout.authority().make(of_tls.map(|member| layout.ip(member)))?;
         }
         for member in members.filter(|member| !layout.folder(*member).exists()) {
@@ -396,6 +402,7 @@ impl Cluster {
                     let password = layout.secret(Kind::Mariadb)?;
                     layout.mariadb(member).prepare(layout.cache(), &password, None)
                 }
+                Kind::S3 => s3::prepare(layout, member),
                 Kind::Haproxy => haproxy::prepare(layout, member),
                 Kind::Web => Ok(()),
             }

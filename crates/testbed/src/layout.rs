@@ -13,7 +13,7 @@ use crate::{
     galera::Node,
     mariadb::Mariadb,
     member::{Kind, Member},
-    redis,
+    redis, s3,
 };
 
 /// A cluster's folder and its block of loopback addresses. Clusters in different blocks can run at the same time.
@@ -89,6 +89,7 @@ impl Layout {
             Kind::Cassandra => 9042,
             Kind::Rabbitmq => 5672,
             Kind::Mariadb | Kind::Galera => 3306,
+            Kind::S3 => 9000,
             Kind::Haproxy | Kind::Web => 8080,
         };
         SocketAddr::new(self.ip(member), port)
@@ -105,6 +106,7 @@ impl Layout {
             Kind::Haproxy => 5,
             Kind::Mariadb => 6,
             Kind::Galera => 7,
+            Kind::S3 => 8,
         };
         Ipv4Addr::new(127, self.block, net, member.number).into()
     }
@@ -188,6 +190,20 @@ impl Layout {
             ("LODGE_ACCOUNTS_STORE", "mariadb".to_owned()),
             ("LODGE_MARIADB_NODES", self.list(Kind::Galera)),
             ("LODGE_MARIADB_PASSWORD_FILE", self.secret_path(Kind::Mariadb)),
+        ]
+    }
+
+    /// Returns the settings of a Lodge process that stores pictures in the bucket of this cluster.
+    pub fn picture_settings(&self) -> Vec<(&'static str, String)> {
+        let server = self.address(Member { kind: Kind::S3, number: 1 });
+        vec![
+            ("LODGE_PICTURES_STORE", "s3".to_owned()),
+            ("LODGE_S3_ENDPOINT", format!("https://{server}")),
+            ("LODGE_S3_REGION", s3::REGION.to_owned()),
+            ("LODGE_S3_BUCKET", s3::BUCKET.to_owned()),
+            ("LODGE_S3_ACCESS_KEY_ID", s3::ACCESS_KEY.to_owned()),
+            ("LODGE_S3_SECRET_ACCESS_KEY_FILE", self.secret_path(Kind::S3)),
+            ("LODGE_S3_CA_FILE", self.authority().root().display().to_string()),
         ]
     }
 

@@ -1,4 +1,4 @@
-//! A local cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, HAProxy and Lodge's
+//! A local cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, S3, HAProxy and Lodge's
 //! web processes, from packages, without containers. All of its state is in one folder. Every process is recorded by
 //! its id and start time, so that a later command or another program finds it.
 
@@ -17,6 +17,7 @@ mod own_mariadb;
 mod process;
 mod rabbitmq;
 mod redis;
+mod s3;
 mod web;
 
 pub use authority::Authority;

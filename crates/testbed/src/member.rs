@@ -19,6 +19,8 @@ pub enum Kind {
     Mariadb,
     /// A MariaDB server in a Galera cluster.
     Galera,
+    /// An object store.
+    S3,
     /// The load balancer.
     Haproxy,
     /// A web process of Lodge.
@@ -27,13 +29,14 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in start order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Redis,
         Self::Sentinel,
         Self::Cassandra,
         Self::Rabbitmq,
         Self::Mariadb,
         Self::Galera,
+        Self::S3,
         Self::Haproxy,
         Self::Web,
     ];
@@ -41,7 +44,7 @@ impl Kind {
     /// Returns the number of processes of this kind.
     pub const fn count(self) -> u8 {
         match self {
-            Self::Mariadb | Self::Haproxy => 1,
+            Self::Mariadb | Self::S3 | Self::Haproxy => 1,
             _ => 3,
         }
     }
@@ -54,6 +57,7 @@ impl Kind {
             Self::Rabbitmq => "rabbitmq",
             Self::Mariadb => "mariadb",
             Self::Galera => "galera",
+            Self::S3 => "s3",
             Self::Haproxy => "haproxy",
             Self::Web => "web",
         }

@@ -18,6 +18,9 @@ use crate::{Error, Random, Result, Tasks, security};
 /// some seconds at most.
 const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
 
+/// The shortest time between the beginnings of two sweeps. Each process would sweep every hour.
+const SWEEP_SPACING: SignedDuration = SignedDuration::from_mins(45);
+
 /// Decodes, stores and removes pictures. Clones share it.
 #[derive(Clone)]
 pub struct PictureKeeper {
@@ -85,8 +88,13 @@ impl PictureKeeper {
     }
 
     /// Removes pictures that `owners` do not have and that are abandoned at `now`; returns their number. They
-    /// remain when a process stops between storing and assigning one, or when the store fails to remove one.
+    /// remain when a process stops between storing and assigning one, or when the store fails to remove one. Does nothing
+    /// if a process that shares the store began to within [`SWEEP_SPACING`].
     pub async fn sweep(&self, owners: &dyn PictureOwners, now: Timestamp) -> Result<usize> {
+        let since = now.saturating_sub(SWEEP_SPACING).unwrap_or(Timestamp::MIN);
+        if !self.store.begin_sweep(since).await? {
+            return Ok(0);
+        }
         let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
         let old = self.store.put_before(before);
         let mut pages = old.try_chunks(PICTURES_PER_CALL_MAX).map_err(|failed| failed.1);

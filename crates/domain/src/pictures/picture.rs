@@ -179,6 +179,10 @@ pub trait PictureStore: Send + Sync {
     /// Removes a picture, if it exists.
     async fn remove(&self, id: PictureId) -> Result<()>;
 
+    /// Records the beginning of a sweep; returns false instead if one began after `since`, in any process that shares the
+    /// store. Two that begin at the same moment may both get true.
+    async fn begin_sweep(&self, since: Timestamp) -> Result<bool>;
+
     /// Lists the pictures whose files were all stored before `at`, in no order, possibly with repetitions.
     fn put_before(&self, at: Timestamp) -> BoxStream<'_, Result<PictureId>>;
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         print_results(wiring::probe_breached_passwords(&config)),
         !wiring::tiers::is_server(&config)
             || check_listener("accounts.listen", config.accounts.listen, server_runs),
-        print_results(wiring::probe_pictures(&config)),
+        print_results(runtime.block_on(wiring::probe_pictures(&config))),
         !is_web(&config) || print_sandbox(),
         !is_web(&config) || print_results(wiring::probe_logo(&config)),
         !is_web(&config) || check_listener("http.listen", config.http.listen, server_runs),

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{AccountsConfig, Config, Role, providers};
+use super::{AccountsConfig, Config, Role, providers, stores::PictureStorage};
 
 /// The maximum of `accounts.session_cache_s`, in seconds.
 const SESSION_CACHE_S_MAX: u64 = 60;
@@ -78,10 +78,15 @@ fn check_pictures(config: &Config) -> Result<()> {
     if !(1..=PICTURE_KIB_MAX).contains(&kib) {
         bail!("accounts.picture_kib_max must be from 1 to {PICTURE_KIB_MAX}, not {kib}");
     }
-    if has(Role::Web) && !has(Role::Accounts) && accounts.pictures.as_os_str().is_empty() {
+    let are_files = config.pictures.store == PictureStorage::Files;
+    if are_files
+        && has(Role::Web)
+        && !has(Role::Accounts)
+        && accounts.pictures.as_os_str().is_empty()
+    {
         bail!(
             "accounts.pictures must name the folder that all processes with the role \"web\" share for \
-             pictures, when accounts are on other processes (accounts.servers)"
+             pictures, or pictures.store be \"s3\", when accounts are on other processes (accounts.servers)"
         );
     }
     Ok(())

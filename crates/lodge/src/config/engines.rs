@@ -1,4 +1,4 @@
-//! The settings of Cassandra, Redis, RabbitMQ and MariaDB.
+//! The settings of Cassandra, Redis, RabbitMQ, MariaDB and S3.
 
 use std::{net::IpAddr, path::PathBuf};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Config, Writes,
-    stores::{AccountsStore, LinkStore},
+    stores::{AccountsStore, LinkStore, PictureStorage},
 };
 
 /// The most connections to MariaDB for one purpose; each has a thread.
@@ -69,6 +69,25 @@ pub(crate) struct MariadbConfig {
     pub(crate) read_connections: usize,
 }
 
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct S3Config {
+    pub(crate) endpoint: String,
+    pub(crate) region: String,
+    pub(crate) bucket: String,
+    pub(crate) prefix: String,
+    pub(crate) access_key_id: String,
+    pub(crate) secret_access_key_file: PathBuf,
+    pub(crate) ca_file: PathBuf,
+}
+
+impl S3Config {
+    /// Returns whether the server is reached over TLS. Amazon's always is.
+    pub(crate) fn has_tls(&self) -> bool {
+        !self.endpoint.starts_with("http://")
+    }
+}
+
 impl RedisConfig {
     /// Returns whether Redis is configured.
     pub(crate) fn is_used(&self) -> bool {
@@ -106,6 +125,11 @@ impl Config {
         if is_open && self.stores_accounts() && accounts.accepts_web_tier() {
             settings.push("accounts.tls");
         }
+        let plain = self.s3.endpoint.strip_prefix("http://");
+        let plain = plain.filter(|_| self.pictures.store == PictureStorage::S3);
+        if plain.is_some_and(|server| !is_on_this_machine(server.trim_end_matches('/'))) {
+            settings.push("s3.endpoint");
+        }
         settings
     }
 }
@@ -137,7 +161,40 @@ pub(super) fn check(config: &Config) -> Result<()> {
     }
     check_redis(&config.redis)?;
     check_mariadb(config)?;
+    check_s3(config)?;
     check_writes(config)
+}
+
+fn check_s3(config: &Config) -> Result<()> {
+    let s3 = &config.s3;
+    if config.pictures.store == PictureStorage::Files {
+        ensure!(
+            s3.bucket.is_empty(),
+            "s3.bucket requires pictures.store = \"s3\"; with \"files\" pictures are in folders"
+        );
+        return Ok(());
+    }
+    let endpoint = &s3.endpoint;
+    ensure!(
+        endpoint.is_empty() || ["http://", "https://"].iter().any(|of| endpoint.starts_with(of)),
+        "s3.endpoint must be an http or https URL, such as \"https://s3.example.org\", not {endpoint:?}"
+    );
+    for (key, value) in [("region", &s3.region), ("bucket", &s3.bucket)] {
+        ensure!(!value.is_empty(), "s3.{key} must be set with pictures.store = \"s3\"");
+    }
+    ensure!(
+        !s3.access_key_id.is_empty() && !s3.secret_access_key_file.as_os_str().is_empty(),
+        "s3.access_key_id and s3.secret_access_key_file must be set with pictures.store = \"s3\""
+    );
+    ensure!(
+        !s3.prefix.starts_with('/') && !s3.prefix.ends_with('/'),
+        "s3.prefix must neither begin nor end with a slash"
+    );
+    ensure!(
+        s3.has_tls() || s3.ca_file.as_os_str().is_empty(),
+        "s3.ca_file requires an https URL in s3.endpoint"
+    );
+    Ok(())
 }
 
 fn check_mariadb(config: &Config) -> Result<()> {

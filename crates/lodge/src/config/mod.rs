@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     board::BoardConfig,
-    engines::{CassandraConfig, MariadbConfig, RabbitmqConfig, RedisConfig},
+    engines::{CassandraConfig, MariadbConfig, RabbitmqConfig, RedisConfig, S3Config},
     log::{LogConfig, LogFormat},
     providers::ProviderConfig,
     rides::{LiftConfig, ResortConfig, RidesConfig},
@@ -31,7 +31,7 @@ pub(crate) use self::{
 };
 use self::{
     http::HttpConfig,
-    stores::{AccountsStore, AppStore, LinkStore},
+    stores::{AccountsStore, AppStore, LinkStore, PictureStorage},
 };
 
 /// An app that this process serves.
@@ -141,11 +141,13 @@ pub(crate) struct Config {
     pub(crate) accounts: AccountsConfig,
     pub(crate) rides: RidesConfig,
     pub(crate) board: BoardConfig,
+    pub(crate) pictures: PicturesConfig,
     pub(crate) embedded: EmbeddedConfig,
     pub(crate) cassandra: CassandraConfig,
     pub(crate) redis: RedisConfig,
     pub(crate) rabbitmq: RabbitmqConfig,
     pub(crate) mariadb: MariadbConfig,
+    pub(crate) s3: S3Config,
     pub(crate) passwords: PasswordsConfig,
 }
 
@@ -202,6 +204,12 @@ pub(crate) struct AccountsConfig {
     pub(crate) providers: Vec<ProviderConfig>,
     pub(crate) pictures: PathBuf,
     pub(crate) picture_kib_max: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PicturesConfig {
+    pub(crate) store: PictureStorage,
 }
 
 /// How a PUT in replace mode reaches the store.

@@ -21,6 +21,16 @@ pub(crate) enum AccountsStore {
     MariaDb,
 }
 
+/// The store of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PictureStorage {
+    /// In folders of this machine, or of a file system that several machines mount.
+    Files,
+    /// In a bucket.
+    S3,
+}
+
 /// The store of another app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

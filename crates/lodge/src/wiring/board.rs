@@ -17,6 +17,8 @@ pub(super) struct BoardPorts {
     pub(super) stores: BoardStores,
     pub(super) bots: Arc<dyn KeyStore>,
     pub(super) hooks: Arc<dyn HookStore>,
+    /// The id of the database, which no other board has.
+    pub(super) id: [u8; 32],
 }
 
 /// Webhooks: the service that manages them and the courier that delivers events.

@@ -210,7 +210,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let hooks = board.as_ref().map(|ports| board::hooks(ports, &config.board, &clock, &random));
     let board = match board.zip(pictures.as_ref()) {
         Some((of_board, pictures)) => {
-            let keeper = pictures.message_keeper(config)?;
+            let keeper = pictures.message_keeper(config, of_board.id)?;
             Some(Arc::new(board::service(of_board, keeper, &clock, &random)))
         }
         None => None,

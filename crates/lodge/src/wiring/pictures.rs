@@ -14,26 +14,41 @@ use lodge_domain::{
         WithPictures,
     },
 };
+use lodge_engines::s3::{Bucket, Options};
 use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures, probe_sandbox};
+use uuid::Uuid;
 
-use super::tasks::BackgroundTasks;
-use crate::config::Config;
+use super::{
+    engine::with_causes,
+    setting_file::{secret_file, tls},
+    tasks::BackgroundTasks,
+};
+use crate::config::{Config, S3Config, stores::PictureStorage};
 
 /// The folder of message pictures, in the data folder beside the database that refers to them. It must not be shared
 /// with other processes, which cannot tell which pictures are in use.
 const OF_MESSAGES: &str = "message-pictures";
+
+/// The folder of account pictures in a bucket.
+const OF_ACCOUNTS: &str = "accounts";
 
 /// The picture decoder, the store of account pictures, and background tasks.
 #[derive(Clone)]
 pub(super) struct PictureParts {
     decoder: Arc<dyn PictureDecoder>,
     store: Arc<dyn PictureStore>,
+    /// `None` if pictures are files.
+    bucket: Option<Bucket>,
     tasks: Arc<BackgroundTasks>,
 }
 
-/// Opens the picture folder. Background work runs in `tasks`.
+/// Opens the store of account pictures. Background work runs in `tasks`.
 pub(super) fn open(config: &Config, tasks: Arc<BackgroundTasks>) -> Result<PictureParts> {
-    let store = open_folder(&folder(config))?;
+    let bucket = bucket(config)?;
+    let store = match &bucket {
+        Some(bucket) => ObjectPictures::new(bucket.folder(OF_ACCOUNTS)),
+        None => open_folder(&folder(config))?,
+    };
     // The decoder limits its own CPU time; on a busy machine a picture may take as long as its request.
     let deadline = Duration::from_secs(config.http.request_timeout_s);
     let options = DecoderOptions { deadline, ..DecoderOptions::new(this_program()?) };
@@ -42,16 +57,54 @@ pub(super) fn open(config: &Config, tasks: Arc<BackgroundTasks>) -> Result<Pictu
     if !sandbox.is_complete() {
         tracing::warn!("sandbox of the picture decoder: {sandbox}");
     }
-    Ok(PictureParts { decoder: Arc::new(decoder), store: Arc::new(store), tasks })
+    Ok(PictureParts { decoder: Arc::new(decoder), store: Arc::new(store), bucket, tasks })
 }
 
-/// Checks that the picture folder is writable, if this process stores pictures.
-pub(crate) fn probe_pictures(config: &Config) -> Option<Result<String>> {
-    let folder = config.serves_accounts().then(|| folder(config))?;
+/// Checks that pictures can be stored, if this process stores some.
+pub(crate) async fn probe_pictures(config: &Config) -> Option<Result<String>> {
+    if !config.serves_accounts() {
+        return None;
+    }
+    match bucket(config) {
+        Ok(Some(bucket)) => Some(probe_bucket(&config.s3, &bucket).await),
+        Ok(None) => Some(probe_folder(config)),
+        Err(error) => Some(Err(error)),
+    }
+}
+
+async fn probe_bucket(config: &S3Config, bucket: &Bucket) -> Result<String> {
+    let said = format!("pictures: the bucket {}", config.bucket);
+    let probed = bucket.probe().await.map_err(|error| with_causes("S3", error));
+    probed.with_context(|| format!("{said} is not usable"))?;
+    Ok(format!("{said} is writable"))
+}
+
+fn probe_folder(config: &Config) -> Result<String> {
+    let folder = folder(config);
     let said = format!("accounts.pictures: {}", folder.display());
     let probed = ObjectPictures::probe(&folder);
-    let probed = probed.with_context(|| format!("{said} is not usable"));
-    Some(probed.map(|()| format!("{said} is writable")))
+    probed.with_context(|| format!("{said} is not usable"))?;
+    Ok(format!("{said} is writable"))
+}
+
+/// Returns the bucket, if pictures are in one.
+fn bucket(config: &Config) -> Result<Option<Bucket>> {
+    if config.pictures.store == PictureStorage::Files {
+        return Ok(None);
+    }
+    let s3 = &config.s3;
+    let secret = secret_file("s3.secret_access_key_file", &s3.secret_access_key_file)?;
+    let options = Options {
+        endpoint: s3.endpoint.clone(),
+        region: s3.region.clone(),
+        bucket: s3.bucket.clone(),
+        prefix: s3.prefix.clone(),
+        access_key_id: s3.access_key_id.clone(),
+        secret_access_key: secret.unwrap_or_default().into(),
+        tls: tls(s3.has_tls(), "s3.ca_file", &s3.ca_file)?,
+    };
+    let opened = Bucket::open(&options).map_err(|error| with_causes("S3", error));
+    opened.context("the settings in [s3] are not usable").map(Some)
 }
 
 fn open_folder(folder: &Path) -> Result<ObjectPictures> {
@@ -82,17 +135,23 @@ impl PictureParts {
 
     /// Builds the picture service of accounts.
     pub(super) fn service(&self, accounts: AccountsClient) -> Pictures {
-        let Self { decoder, store, tasks } = self.clone();
+        let Self { decoder, store, tasks, .. } = self.clone();
         let keeper = PictureKeeper::new(decoder, store, Arc::new(OsRandom), tasks);
         Pictures::new(accounts, keeper)
     }
 
     /// Builds the keeper of message pictures, which share the decoder with account pictures.
-    pub(super) fn message_keeper(&self, config: &Config) -> Result<PictureKeeper> {
-        let folder = config.data.join(OF_MESSAGES);
-        let store = ObjectPictures::in_folder(&folder);
-        let store = store.with_context(|| format!("{} is not usable", folder.display()))?;
-        let Self { decoder, tasks, .. } = self.clone();
+    /// `board` is the id of its database: boards that share a bucket do not know each other's pictures.
+    pub(super) fn message_keeper(&self, config: &Config, board: [u8; 32]) -> Result<PictureKeeper> {
+        let Self { decoder, bucket, tasks, .. } = self.clone();
+        let store = if let Some(bucket) = bucket {
+            let id = Uuid::from_slice(&board[..16])?.simple();
+            ObjectPictures::new(bucket.folder(&format!("messages-{id}")))
+        } else {
+            let folder = config.data.join(OF_MESSAGES);
+            let store = ObjectPictures::in_folder(&folder);
+            store.with_context(|| format!("{} is not usable", folder.display()))?
+        };
         Ok(PictureKeeper::new(decoder, Arc::new(store), Arc::new(OsRandom), tasks))
     }
 }

@@ -172,6 +172,7 @@ fn board_on_sqlite(sqlite: &Sqlite) -> BoardPorts {
         },
         bots: Arc::new(CachedKeys::new(sqlite.bots())),
         hooks: sqlite.board_hooks(),
+        id: sqlite.accounts_id(),
     }
 }
 

@@ -13,6 +13,7 @@ mod keyspace;
 mod moving;
 mod moving_accounts;
 mod namespace;
+mod pictures;
 mod secrecy;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "the tests on one machine use the rest")]

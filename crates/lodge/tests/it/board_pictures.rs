@@ -234,6 +234,9 @@ fn pictures_of_no_message_are_deleted_and_others_kept_whichever_apps_are_on() {
     };
     let (old, young) = (left("message-pictures", "a", 2), left("message-pictures", "b", 0));
     let unowned = left("pictures", "c", 2);
+    for folder in ["pictures", "message-pictures"] {
+        age(&lodge.data().join(folder).join("last-sweep"), Duration::from_hours(1));
+    }
 
     let (lodge, server) = lodge.with("LODGE_APPS", "accounts").started();
     eventually_true("a picture of no account is deleted", || !unowned.exists());

@@ -38,9 +38,11 @@ fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Request {
 }
 
 /// Returns all files below a folder.
+/// Returns the files of pictures.
 pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
+    let all = entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] });
+    all.filter(|path| path.extension().is_some_and(|kind| kind == "jpg")).collect()
 }
 
 /// Moves a file's modification time into the past by `age`.
@@ -246,6 +248,7 @@ fn unused_pictures_are_deleted_and_used_or_new_ones_kept() {
     for file in fs::read_dir(folder.join(&places[0].split('/').nth(3).unwrap()[..3])).unwrap() {
         age(&file.unwrap().path(), Duration::from_hours(10));
     }
+    age(&folder.join("last-sweep"), Duration::from_hours(1));
     let server = lodge.start();
     eventually_true("unused pictures are deleted", || old.iter().all(|file| !file.exists()));
     assert!(young.iter().all(|file| file.exists()));

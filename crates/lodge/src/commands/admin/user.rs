@@ -77,7 +77,7 @@ pub(super) enum UserOptions {
         #[arg(long)]
         all: bool,
     },
-    /// Remove the picture of an account. Its files are deleted within two hours.
+    /// Remove the picture of an account. Its files are deleted within three hours.
     PictureRemove(UsernameArg),
     /// List the events of an account in the last year, the newest 1,000.
     Events(UsernameArg),
