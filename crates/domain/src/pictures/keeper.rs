@@ -89,7 +89,7 @@ impl PictureKeeper {
 
     /// Removes pictures that `owners` do not have and that are abandoned at `now`; returns their number. They
     /// remain when a process stops between storing and assigning one, or when the store fails to remove one. Does nothing
-    /// if a process that shares the store began to within [`SWEEP_SPACING`].
+    /// if a process that shares the store began one within [`SWEEP_SPACING`].
     pub async fn sweep(&self, owners: &dyn PictureOwners, now: Timestamp) -> Result<usize> {
         let since = now.saturating_sub(SWEEP_SPACING).unwrap_or(Timestamp::MIN);
         if !self.store.begin_sweep(since).await? {

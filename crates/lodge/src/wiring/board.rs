@@ -17,7 +17,7 @@ pub(super) struct BoardPorts {
     pub(super) stores: BoardStores,
     pub(super) bots: Arc<dyn KeyStore>,
     pub(super) hooks: Arc<dyn HookStore>,
-    /// The id of the database, which no other board has.
+    /// The id of the database, which only a copy of it has as well.
     pub(super) id: [u8; 32],
 }
 

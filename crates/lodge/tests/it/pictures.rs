@@ -37,8 +37,7 @@ fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Request {
     server.on_page(token, "POST", "/account/picture").parts(&parts)
 }
 
-/// Returns all files below a folder.
-/// Returns the files of pictures.
+/// Returns the files of pictures below a folder.
 pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let all = entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] });
