@@ -2,7 +2,8 @@
 
 /// Asks Linux to run this thread in slices of 0.1 ms. A thread with shorter slices preempts one with longer ones, such
 /// as one that searches or hashes a password, as soon as it wakes; otherwise it may wait for the end of a slice, up to
-/// 4 ms. Its share of the processor stays the same, and it needs no privilege. Before Linux 6.12 nothing changes.
+/// 4 ms. Its share of the processor stays the same, threads that it starts have the system's slices, and it needs
+/// no privilege. Before Linux 6.12 nothing changes.
 ///
 /// # Errors
 ///
@@ -31,11 +32,13 @@ mod linux {
     /// The calling thread, in both system calls (`sched_setattr(2)`).
     const THIS_THREAD: c_long = 0;
     const NO_FLAGS: c_long = 0;
+    /// Threads that this one starts do not inherit its slice (`SCHED_FLAG_RESET_ON_FORK`).
+    const RESET_ON_FORK: u64 = 1;
 
     /// Sets the slice of this thread, and keeps its policy and niceness.
     pub(super) fn set_slice(slice: Duration) -> io::Result<()> {
         let mut attributes = attributes()?;
-        attributes.sched_flags = 0;
+        attributes.sched_flags = RESET_ON_FORK;
         attributes.sched_runtime = u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: the kernel reads `attributes.size` bytes, which `sched_getattr` has set to no more than there are.
         check(unsafe { syscall(SYS_sched_setattr, THIS_THREAD, &raw const attributes, NO_FLAGS) })
@@ -59,6 +62,15 @@ mod linux {
     #[cfg(test)]
     mod tests {
         use super::*;
+
+        #[test]
+        fn a_thread_started_by_a_connection_thread_does_not_have_its_slices() {
+            let slice = || attributes().expect("attributes").sched_runtime;
+            let before = slice();
+            super::super::shorten().expect("the system allows it");
+            let of_started = std::thread::spawn(slice).join().expect("a thread");
+            assert_eq!(of_started, before);
+        }
 
         #[test]
         fn only_the_slice_of_the_thread_changes() {

@@ -44,7 +44,11 @@ impl ConnectionThreads {
             lanes.handles.push(runtime.handle().clone());
             let stopped = stop.clone().cancelled_owned();
             let run = move || {
-                if let Err(error) = slices::shorten() {
+                let shortened = slices::shorten();
+                // Once is enough: the system refuses it for all threads.
+                if let Err(error) = shortened
+                    && number == 0
+                {
                     tracing::warn!(%error, "connections may wait longer beside other work");
                 }
                 runtime.block_on(stopped);
