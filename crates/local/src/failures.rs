@@ -1,6 +1,6 @@
 //! In-memory counters of failed sign-ins.
 
-use std::{net::IpAddr, num::NonZeroUsize, time::Duration};
+use std::{hash::RandomState, net::IpAddr, num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -27,8 +27,9 @@ struct Count {
     failures: u32,
 }
 
-/// Counters by name, and by the address or site that it was tried from.
-type Counts = LruCache<(Name, Option<IpAddr>), Count>;
+/// Counters by name, and by the address or site that it was tried from. The default hasher does not withstand chosen
+/// keys.
+type Counts = LruCache<(Name, Option<IpAddr>), Count, RandomState>;
 
 /// Counts the failed sign-ins of this process.
 #[derive(Default)]
@@ -45,7 +46,11 @@ struct AllCounts {
 
 impl Default for AllCounts {
     fn default() -> Self {
-        let counts = || Counts::sparse(COUNTS_MAX);
+        let counts = || {
+            let mut counts = Counts::unbounded_with_hasher(RandomState::new());
+            counts.resize(COUNTS_MAX);
+            counts
+        };
         Self { names: counts(), addresses: counts(), sites: counts() }
     }
 }

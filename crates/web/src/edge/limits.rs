@@ -1,7 +1,7 @@
 //! Rate limits: per client address, for costly or abusable requests, and for all clients together.
 
 use std::{
-    hash::Hash,
+    hash::{Hash, RandomState},
     net::IpAddr,
     num::{NonZeroU32, NonZeroUsize},
     time::{Duration, Instant},
@@ -27,7 +27,8 @@ pub(crate) struct KeyedRateLimit<K> {
     quota: Quota,
     clock: DefaultClock,
     // LRU: a policy that rejects new entries would leave new keys unlimited.
-    table: Mutex<LruCache<K, DefaultDirectRateLimiter>>,
+    // The default hasher does not withstand chosen keys, such as addresses.
+    table: Mutex<LruCache<K, DefaultDirectRateLimiter, RandomState>>,
 }
 
 impl<K: Hash + Eq> KeyedRateLimit<K> {
@@ -44,8 +45,9 @@ impl<K: Hash + Eq> KeyedRateLimit<K> {
     }
 
     fn new(quota: Quota) -> Self {
-        let table = Mutex::new(LruCache::sparse(REMEMBERED_MAX));
-        Self { quota, clock: DefaultClock::default(), table }
+        let mut table = LruCache::unbounded_with_hasher(RandomState::new());
+        table.resize(REMEMBERED_MAX);
+        Self { quota, clock: DefaultClock::default(), table: Mutex::new(table) }
     }
 
     /// Takes one unit from the share of a key; [`Error::TooMany`] says when to retry.
