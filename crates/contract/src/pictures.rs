@@ -73,14 +73,21 @@ pub async fn old_pictures_are_found(store: &Arc<dyn PictureStore>) {
     assert!(!before(now + SignedDuration::from_hours(1)).await.contains(&id));
 }
 
-/// The record of a sweep is no picture.
+/// A sweep counts as recent from its beginning, until it is forgotten, unless its record is dated later than that time.
+/// The record is no picture.
 pub async fn of_several_processes_one_sweeps(store: &Arc<dyn PictureStore>) {
     let (hour, now) = (SignedDuration::from_hours(1), SystemClock.now());
-    assert!(store.begin_sweep(now + hour).await.unwrap());
+    let (recent, future) = (now - hour..=now + hour, now + hour..=now + hour * 2);
+    assert!(store.begin_sweep(future).await.unwrap());
     for _ in 0..3 {
-        assert!(!store.begin_sweep(now - hour).await.unwrap());
+        assert!(!store.begin_sweep(recent.clone()).await.unwrap());
     }
-    assert!(store.begin_sweep(now + hour).await.unwrap());
+    assert!(store.begin_sweep(now - hour * 2..=now - hour).await.unwrap());
+    assert!(!store.begin_sweep(recent.clone()).await.unwrap());
+    for _ in 0..2 {
+        store.forget_sweep().await.unwrap();
+    }
+    assert!(store.begin_sweep(recent).await.unwrap());
     let found: Vec<PictureId> = store.put_before(now + hour).try_collect().await.unwrap();
     assert_eq!(found, []);
 }

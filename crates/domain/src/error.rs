@@ -1,7 +1,7 @@
 //! The error type of all rules and ports. The variant holds what the client may read; the source is for the log
 //! only. The web crate maps each variant to an HTTP status in one place.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, iter::successors, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -115,13 +115,46 @@ impl Error {
         Self::Unavailable { retry_after: Duration::from_secs(1), cause: cause.into() }
     }
 
+    /// Returns the text for the log: the causes, if there are any, instead of what the client may read.
+    pub fn log_text(&self) -> String {
+        match std::error::Error::source(self) {
+            Some(cause) => chain(cause),
+            None => self.to_string(),
+        }
+    }
+
     /// Creates [`Error::Internal`].
     pub fn internal(cause: impl Into<Cause>) -> Self {
         Self::Internal(cause.into())
     }
 }
 
+/// Joins an error with its causes. Drivers repeat the text of a cause at several levels; each text is included once.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    for cause in successors(error.source(), |cause| cause.source()) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 /// Rounds a waiting time up to whole seconds, at least 1.
 pub fn whole_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_has_each_cause_once_and_the_client_has_no_cause() {
+        let error = Error::unavailable(Error::internal(Error::internal("a disk failed")));
+        assert_eq!(error.log_text(), "internal server error: a disk failed");
+        assert!(!error.to_string().contains("disk"));
+        assert_eq!(Error::not_found("no such link").log_text(), "no such link");
+    }
 }

@@ -5,6 +5,8 @@ use std::{
     fs::{self, DirBuilder},
     future::{Future, ready},
     io,
+    iter::once,
+    ops::RangeInclusive,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -109,7 +111,9 @@ impl ObjectPictures {
     /// Removes temporary files from before `at`, one folder per operation.
     async fn remove_unfinished(&self, at: SystemTime) -> Result<()> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
-        for folder in self.operate(blocking(move || folders(&folder))).await? {
+        let root = folder.clone();
+        let folders = self.operate(blocking(move || folders(&folder))).await?;
+        for folder in folders.into_iter().chain(once(root)) {
             self.operate(blocking(move || remove_unfinished(&folder, at))).await?;
         }
         Ok(())
@@ -141,26 +145,28 @@ impl PictureStore for ObjectPictures {
     async fn remove(&self, id: PictureId) -> Result<()> {
         let store = Arc::clone(&self.store);
         let remove = async move {
-            for size in PictureSize::ALL {
-                let removed = store.delete(&place(id, size)).await;
-                removed.or_else(|error| absent(error, ()))?;
-            }
-            Ok(())
+            let files = PictureSize::ALL.map(|size| Ok(place(id, size)));
+            let removed = store
+                .delete_stream(stream::iter(files).boxed())
+                .map(|removed| removed.map(drop).or_else(|error| absent(error, ())));
+            removed.try_collect().await
         };
         let removed = self.operate(remove).await;
         if let Err(error) = &removed {
-            tracing::warn!(%id, %error, "cannot remove an unused picture; it stays for now");
+            let error = error.log_text();
+            tracing::warn!(%id, error, "cannot remove an unused picture; it stays for now");
         }
         removed
     }
 
-    async fn begin_sweep(&self, since: Timestamp) -> Result<bool> {
+    async fn begin_sweep(&self, recent: RangeInclusive<Timestamp>) -> Result<bool> {
         let store = Arc::clone(&self.store);
         let begin = async move {
             let record = path::Path::from(SWEEP);
             let last = store.head(&record).await.map(Some).or_else(|error| absent(error, None))?;
+            let recent = recent.start().as_millisecond()..=recent.end().as_millisecond();
             let is_recent =
-                |last: ObjectMeta| last.last_modified.timestamp_millis() > since.as_millisecond();
+                |last: ObjectMeta| recent.contains(&last.last_modified.timestamp_millis());
             if last.is_some_and(is_recent) {
                 return Ok(false);
             }
@@ -168,6 +174,15 @@ impl PictureStore for ObjectPictures {
             Ok(true)
         };
         self.operate(begin).await
+    }
+
+    async fn forget_sweep(&self) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        let forget = async move {
+            let removed = store.delete(&path::Path::from(SWEEP)).await;
+            removed.or_else(|error| absent(error, ()))
+        };
+        self.operate(forget).await
     }
 
     fn put_before(&self, at: Timestamp) -> BoxStream<'_, Result<PictureId>> {
@@ -238,8 +253,10 @@ fn remove_unfinished(folder: &Path, at: SystemTime) -> io::Result<()> {
 
 /// Whether this is the name of a temporary file of `LocalFileSystem`, which neither lists nor removes such files.
 fn is_unfinished(name: &OsStr) -> bool {
-    let number = name.to_str().and_then(|name| Some(name.split_once(".jpg#")?.1));
-    number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    name.to_str().and_then(|name| name.rsplit_once('#')).is_some_and(|(file, number)| {
+        let is_picture = Path::new(file).extension().is_some_and(|of| of == "jpg");
+        (is_picture || file == SWEEP) && number.bytes().all(|digit| digit.is_ascii_digit())
+    })
 }
 
 /// Turns a not-found error into `nothing`.

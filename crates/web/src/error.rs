@@ -5,7 +5,10 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use lodge_domain::{Error, error::whole_seconds};
+use lodge_domain::{
+    Error,
+    error::{chain, whole_seconds},
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -98,17 +101,6 @@ pub(crate) fn say_when(retry_after: Option<Duration>, headers: &mut HeaderMap) {
     if let Some(after) = retry_after {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        next = source.source();
-    }
-    text
 }
 
 /// Stores the problem in the extensions; its body is written when the format is known.

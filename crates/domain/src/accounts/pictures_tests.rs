@@ -1,9 +1,9 @@
 //! Under concurrent changes and disconnects, the picture in use is stored and no other one is.
 
-use std::{collections::HashMap, pin::pin};
+use std::{collections::HashMap, ops::RangeInclusive, pin::pin};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream, stream::BoxStream};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
@@ -28,6 +28,10 @@ impl PictureDecoder for Copies {
 struct Kept {
     pictures: Mutex<HashMap<PictureId, Picture>>,
     leave_to_remove: Semaphore,
+    /// The pictures that cannot be removed.
+    stuck: Mutex<Vec<PictureId>>,
+    /// The times in which a sweep counted as recent; empty when the last one was forgotten.
+    recent: Mutex<Vec<RangeInclusive<Timestamp>>>,
 }
 
 #[async_trait]
@@ -43,12 +47,21 @@ impl PictureStore for Kept {
 
     async fn remove(&self, id: PictureId) -> Result<()> {
         self.leave_to_remove.acquire().await.unwrap().forget();
+        if self.stuck.lock().contains(&id) {
+            return Err(Error::unavailable("read-only"));
+        }
         self.pictures.lock().remove(&id);
         Ok(())
     }
 
-    async fn begin_sweep(&self, _: Timestamp) -> Result<bool> {
+    async fn begin_sweep(&self, recent: RangeInclusive<Timestamp>) -> Result<bool> {
+        self.recent.lock().push(recent);
         Ok(true)
+    }
+
+    async fn forget_sweep(&self) -> Result<()> {
+        self.recent.lock().clear();
+        Ok(())
     }
 
     fn put_before(&self, _: Timestamp) -> BoxStream<'_, Result<PictureId>> {
@@ -133,8 +146,12 @@ fn scene(sets: usize, removals: usize) -> Scene {
         refusals: Mutex::default(),
         leave_to_set: Semaphore::new(sets),
     });
-    let kept =
-        Arc::new(Kept { pictures: Mutex::default(), leave_to_remove: Semaphore::new(removals) });
+    let kept = Arc::new(Kept {
+        pictures: Mutex::default(),
+        leave_to_remove: Semaphore::new(removals),
+        stuck: Mutex::default(),
+        recent: Mutex::default(),
+    });
     let (backend, store): (Arc<dyn Backend>, Arc<dyn PictureStore>) = (one.clone(), kept.clone());
     let tasks: Arc<dyn Tasks> = Arc::new(Spawned);
     let with = WithPictures { backend, store: store.clone(), tasks: tasks.clone() };
@@ -159,6 +176,16 @@ impl Scene {
             kept.get(&id).is_some_and(|it| it.of(PictureSize::Large).unwrap() == upload)
         });
         is_there && kept.len() == 1
+    }
+
+    /// Stores pictures that are not assigned.
+    async fn unused_pictures(&self, count: usize) -> Vec<PictureId> {
+        let picture = self.pictures.decoded(Bytes::from_static(b"unused")).await.unwrap();
+        let ids: Vec<_> = (0..count).map(|_| PictureId::draw(2, &picture, &OsRandom)).collect();
+        for id in &ids {
+            self.kept.put(*id, picture.clone()).await.unwrap();
+        }
+        ids
     }
 
     /// Waits until all running tasks are blocked.
@@ -246,14 +273,41 @@ async fn a_picture_stays_stored_while_the_outcome_of_setting_it_is_unknown() {
 async fn a_sweep_keeps_the_picture_in_use() {
     let scene = scene(9, 9_999);
     scene.set("x").await.unwrap();
-    for _ in 0..3 * PICTURES_PER_CALL_MAX {
-        let picture = scene.pictures.decoded(Bytes::from_static(b"unused")).await.unwrap();
-        let id = PictureId::draw(2, &picture, &OsRandom);
-        scene.kept.put(id, picture).await.unwrap();
-    }
+    scene.unused_pictures(3 * PICTURES_PER_CALL_MAX).await;
     assert_eq!(
         scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap(),
         3 * PICTURES_PER_CALL_MAX
     );
     assert!(scene.shows("x"));
+}
+
+#[tokio::test]
+async fn a_sweep_passes_over_a_picture_that_cannot_be_removed() {
+    let scene = scene(9, 9);
+    let unused = scene.unused_pictures(3).await;
+    scene.kept.stuck.lock().push(unused[0]);
+    assert_eq!(scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap(), 2);
+    assert_eq!(scene.kept.pictures.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn a_sweep_that_fails_leaves_no_record() {
+    let scene = scene(9, 99);
+    let all = scene.unused_pictures(30).await;
+    scene.kept.stuck.lock().extend(all);
+    assert!(scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.is_err());
+    assert_eq!(*scene.kept.recent.lock(), []);
+    let tried = 99 - scene.kept.leave_to_remove.available_permits();
+    assert!(tried < 12, "it tried to remove {tried} pictures");
+}
+
+#[tokio::test]
+async fn a_sweep_that_is_dated_in_the_future_is_not_recent() {
+    let scene = scene(9, 9);
+    scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap();
+    let recent = scene.kept.recent.lock().pop().unwrap();
+    let minute = SignedDuration::from_mins(1);
+    for (minutes, is_recent) in [(-50, false), (-40, true), (10, true), (20, false)] {
+        assert_eq!(recent.contains(&(Timestamp::UNIX_EPOCH + minute * minutes)), is_recent);
+    }
 }

@@ -21,6 +21,13 @@ const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
 /// The shortest time between the beginnings of two sweeps. Each process would sweep every hour.
 const SWEEP_SPACING: SignedDuration = SignedDuration::from_mins(45);
 
+/// How far the clocks of processes and stores may differ. A sweep that began later than this in the future was recorded
+/// by a clock that was wrong.
+const CLOCK_ERROR_MAX: SignedDuration = SignedDuration::from_mins(15);
+
+/// The failed removals after which a sweep fails.
+const FAILURES_MAX: usize = 10;
+
 /// Decodes, stores and removes pictures. Clones share it.
 #[derive(Clone)]
 pub struct PictureKeeper {
@@ -88,25 +95,41 @@ impl PictureKeeper {
     }
 
     /// Removes pictures that `owners` do not have and that are abandoned at `now`; returns their number. They
-    /// remain when a process stops between storing and assigning one, or when the store fails to remove one. Does nothing
-    /// if a process that shares the store began one within [`SWEEP_SPACING`].
+    /// remain when a process stops between storing and assigning one, or when the store fails to remove one. Does
+    /// nothing if a process that shares the store began a sweep within [`SWEEP_SPACING`], unless that one failed.
     pub async fn sweep(&self, owners: &dyn PictureOwners, now: Timestamp) -> Result<usize> {
-        let since = now.saturating_sub(SWEEP_SPACING).unwrap_or(Timestamp::MIN);
-        if !self.store.begin_sweep(since).await? {
+        let ago = |age| now.saturating_sub(age).unwrap_or(Timestamp::MIN);
+        let until = now.saturating_add(CLOCK_ERROR_MAX).unwrap_or(Timestamp::MAX);
+        if !self.store.begin_sweep(ago(SWEEP_SPACING)..=until).await? {
             return Ok(0);
         }
-        let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
+        let removed = self.remove_unassigned(owners, ago(UNNAMED)).await;
+        if removed.is_err() {
+            // If this fails as well, the next sweep begins later.
+            drop(self.store.forget_sweep().await);
+        }
+        removed
+    }
+
+    async fn remove_unassigned(
+        &self,
+        owners: &dyn PictureOwners,
+        before: Timestamp,
+    ) -> Result<usize> {
         let old = self.store.put_before(before);
         let mut pages = old.try_chunks(PICTURES_PER_CALL_MAX).map_err(|failed| failed.1);
-        let mut removed = 0;
+        let (mut removed, mut failures) = (0, 0);
         while let Some(page) = pages.try_next().await? {
-            let mut unnamed: HashSet<PictureId> = page.iter().copied().collect();
-            for named in owners.assigned(page).await? {
-                unnamed.remove(&named);
+            let mut unassigned: HashSet<PictureId> = page.iter().copied().collect();
+            for assigned in owners.assigned(page).await? {
+                unassigned.remove(&assigned);
             }
-            for id in unnamed {
-                self.store.remove(id).await?;
-                removed += 1;
+            for id in unassigned {
+                match self.store.remove(id).await {
+                    Ok(()) => removed += 1,
+                    Err(error) if failures == FAILURES_MAX => return Err(error),
+                    Err(_) => failures += 1,
+                }
             }
         }
         Ok(removed)

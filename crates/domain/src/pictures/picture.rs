@@ -1,6 +1,6 @@
 //! A picture, of a profile or in a message: two sizes, and an id derived from them.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -179,9 +179,12 @@ pub trait PictureStore: Send + Sync {
     /// Removes a picture, if it exists.
     async fn remove(&self, id: PictureId) -> Result<()>;
 
-    /// Records the beginning of a sweep; returns false instead if one began after `since`, in any process that shares the
-    /// store. Two that begin at the same moment may both get true.
-    async fn begin_sweep(&self, since: Timestamp) -> Result<bool>;
+    /// Records the beginning of a sweep; returns false instead if one began in the time `recent`, in any process that
+    /// shares the store. Two that begin at the same moment may both get true.
+    async fn begin_sweep(&self, recent: RangeInclusive<Timestamp>) -> Result<bool>;
+
+    /// Removes the record of the last sweep, so that the next one may begin at any time.
+    async fn forget_sweep(&self) -> Result<()>;
 
     /// Lists the pictures whose files were all stored before `at`, in no order, possibly with repetitions.
     fn put_before(&self, at: Timestamp) -> BoxStream<'_, Result<PictureId>>;

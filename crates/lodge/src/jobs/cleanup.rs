@@ -30,7 +30,8 @@ pub(super) async fn remove_expired(
             Ok(true) => TIDY_PAUSE,
             Ok(false) => TIDY,
             Err(error) => {
-                tracing::warn!(%error, "expired data could not be removed; retrying");
+                let error = error.log_text();
+                tracing::warn!(error, "expired data could not be removed; retrying");
                 TIDY
             }
         };
@@ -57,6 +58,8 @@ async fn log_sweep(
     match stop.run_until_cancelled(sweep).await {
         Some(Ok(0)) | None => {}
         Some(Ok(removed)) => tracing::info!(removed, of, "unused pictures were removed"),
-        Some(Err(error)) => tracing::warn!(%error, of, "unused pictures could not be removed"),
+        Some(Err(error)) => {
+            tracing::warn!(error = error.log_text(), of, "unused pictures could not be removed");
+        }
     }
 }

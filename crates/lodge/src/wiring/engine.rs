@@ -169,19 +169,11 @@ impl Engines {
     }
 }
 
-/// Includes the causes, which the operator may read but a caller may not. Drivers repeat a cause's text at several
-/// levels; each text is included once.
+/// Includes the causes, which the operator may read but a caller may not.
 pub(super) fn with_causes(engine: &'static str, error: Error) -> anyhow::Error {
     match error {
-        Error::Unavailable { cause, .. } | Error::Internal(cause) => {
-            let mut said = format!("cannot use {engine}: {cause}");
-            let deeper = std::iter::successors(cause.source(), |cause| cause.source());
-            for cause in deeper.map(ToString::to_string) {
-                if !said.contains(&cause) {
-                    said = format!("{said}: {cause}");
-                }
-            }
-            anyhow::anyhow!(said)
+        Error::Unavailable { .. } | Error::Internal(_) => {
+            anyhow::anyhow!("cannot use {engine}: {}", error.log_text())
         }
         error => error.into(),
     }

@@ -1,6 +1,6 @@
 //! Wiring of the identity providers.
 
-use std::{error::Error as _, fs, sync::Arc};
+use std::{fs, sync::Arc};
 
 use anyhow::{Result, anyhow, ensure};
 use lodge_domain::{
@@ -41,21 +41,10 @@ pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
                 AuthorizationRequest { provider: name, redirect_uri, flow: &flow, reauthenticate };
             let url = providers.authorization_url(request).await;
             url.map(|_| format!("provider {name}: {}", provider.issuer))
-                .map_err(|error| anyhow!("provider {name}: {}", why(&error)))
+                .map_err(|error| anyhow!("provider {name}: {}", error.log_text()))
         });
     }
     found
-}
-
-/// Returns the causes of an error, which the operator may read; the error's own text is for callers.
-fn why(error: &lodge_domain::Error) -> String {
-    let mut causes = Vec::new();
-    let mut next = error.source();
-    while let Some(source) = next {
-        causes.push(source.to_string());
-        next = source.source();
-    }
-    if causes.is_empty() { error.to_string() } else { causes.join(": ") }
 }
 
 fn options(config: &ProviderConfig) -> Result<ProviderOptions> {

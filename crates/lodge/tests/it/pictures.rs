@@ -41,7 +41,7 @@ fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Request {
 pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let all = entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] });
-    all.filter(|path| path.extension().is_some_and(|kind| kind == "jpg")).collect()
+    all.filter(|path| path.file_name().is_some_and(|name| name != "last-sweep")).collect()
 }
 
 /// Moves a file's modification time into the past by `age`.

@@ -1,5 +1,7 @@
 //! An event log in memory, with everything else that a board needs.
 
+use std::ops::RangeInclusive;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{
@@ -269,8 +271,12 @@ impl PictureStore for Memory {
         unused()
     }
 
-    async fn begin_sweep(&self, _: Timestamp) -> Result<bool> {
+    async fn begin_sweep(&self, _: RangeInclusive<Timestamp>) -> Result<bool> {
         Ok(true)
+    }
+
+    async fn forget_sweep(&self) -> Result<()> {
+        Ok(())
     }
 
     fn put_before(&self, _: Timestamp) -> BoxStream<'_, Result<PictureId>> {
