@@ -15,15 +15,14 @@ use object_store::{
 use secrecy::ExposeSecret as _;
 use uuid::Uuid;
 
-use self::http::Connector;
+use self::http::S3HttpClient;
 pub use self::options::Options;
 
-/// Repetitions of a request that could not be sent, got no answer in time or a 5xx. Every request that Lodge sends can
-/// be repeated.
-const REPEATS_MAX: usize = 2;
+/// Retries of a request that could not be sent or got a 5xx, and, except for removals, one without a response.
+const RETRIES_MAX: usize = 2;
 
-/// The time after which a failed request is not repeated.
-const REPEAT_UNTIL: Duration = Duration::from_secs(4);
+/// The time after which a failed request is not retried.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The name of the object that a check writes and removes.
 const PROBE: &str = "probe";
@@ -44,16 +43,17 @@ impl Bucket {
             max_backoff: Duration::from_millis(500),
             base: 2.0,
         };
-        let repeats =
-            RetryConfig { backoff, max_retries: REPEATS_MAX, retry_timeout: REPEAT_UNTIL };
+        let retries =
+            RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_TIMEOUT };
         let mut bucket = AmazonS3Builder::new()
             .with_region(&options.region)
             .with_bucket_name(&options.bucket)
             .with_access_key_id(&options.access_key_id)
             .with_secret_access_key(options.secret_access_key.expose_secret())
-            .with_allow_http(options.tls.is_none())
-            .with_retry(repeats)
-            .with_http_connector(Connector::new(options.tls.as_ref())?);
+            .with_retry(retries)
+            // Not all servers have it, and a failed one is not retried.
+            .with_disable_bulk_delete(true)
+            .with_http_connector(S3HttpClient::new(options.tls.as_ref())?);
         if !options.endpoint.is_empty() {
             bucket = bucket.with_endpoint(&options.endpoint);
         }

@@ -130,7 +130,7 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
 
 fn warn(config: &Config) {
     for setting in config.unencrypted() {
-        outln!("note  {setting} is false: connections to other machines are not encrypted");
+        outln!("note  {setting}: connections to other machines are not encrypted");
     }
     for app in config.unshared_apps() {
         outln!(

@@ -2,9 +2,10 @@
 
 use std::{net::IpAddr, path::PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
+use url::{Host, Url};
 
 use super::{
     Config, Writes,
@@ -84,7 +85,18 @@ pub(crate) struct S3Config {
 impl S3Config {
     /// Returns whether the server is reached over TLS. Amazon's always is.
     pub(crate) fn has_tls(&self) -> bool {
-        !self.endpoint.starts_with("http://")
+        !Url::parse(&self.endpoint).is_ok_and(|endpoint| endpoint.scheme() == "http")
+    }
+
+    /// Returns whether the server is on this machine.
+    fn is_local(&self) -> bool {
+        let endpoint = Url::parse(&self.endpoint);
+        match endpoint.as_ref().ok().and_then(Url::host) {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        }
     }
 }
 
@@ -108,14 +120,14 @@ impl Config {
             && self.stores_accounts_in(AccountsStore::MariaDb)
     }
 
-    /// Returns the settings that are off although they would encrypt connections to other machines.
+    /// Returns what leaves connections to other machines unencrypted.
     pub(crate) fn unencrypted(&self) -> Vec<&'static str> {
         let connections = [
-            ("cassandra.tls", self.cassandra.tls, &self.cassandra.nodes),
-            ("redis.tls", self.redis.tls, &self.redis.sentinels),
-            ("rabbitmq.tls", self.rabbitmq.tls, &self.rabbitmq.nodes),
-            ("mariadb.tls", self.mariadb.tls, &self.mariadb.nodes),
-            ("accounts.tls", self.accounts.tls, &self.accounts.servers),
+            ("cassandra.tls is false", self.cassandra.tls, &self.cassandra.nodes),
+            ("redis.tls is false", self.redis.tls, &self.redis.sentinels),
+            ("rabbitmq.tls is false", self.rabbitmq.tls, &self.rabbitmq.nodes),
+            ("mariadb.tls is false", self.mariadb.tls, &self.mariadb.nodes),
+            ("accounts.tls is false", self.accounts.tls, &self.accounts.servers),
         ];
         let leaves = |servers: &[String]| servers.iter().any(|server| !is_on_this_machine(server));
         let open = connections.into_iter().filter(|(_, tls, servers)| !tls && leaves(servers));
@@ -123,12 +135,11 @@ impl Config {
         let accounts = &self.accounts;
         let is_open = !accounts.tls && !accounts.listen.ip().is_loopback();
         if is_open && self.stores_accounts() && accounts.accepts_web_tier() {
-            settings.push("accounts.tls");
+            settings.push("accounts.tls is false");
         }
-        let plain = self.s3.endpoint.strip_prefix("http://");
-        let plain = plain.filter(|_| self.pictures.store == PictureStorage::S3);
-        if plain.is_some_and(|server| !is_on_this_machine(server.trim_end_matches('/'))) {
-            settings.push("s3.endpoint");
+        let uses_s3 = self.pictures.store == PictureStorage::S3;
+        if uses_s3 && !self.s3.has_tls() && !self.s3.is_local() {
+            settings.push("s3.endpoint begins with http:");
         }
         settings
     }
@@ -174,14 +185,16 @@ fn check_s3(config: &Config) -> Result<()> {
         );
         return Ok(());
     }
-    let endpoint = &s3.endpoint;
-    ensure!(
-        endpoint.is_empty() || ["http://", "https://"].iter().any(|of| endpoint.starts_with(of)),
-        "s3.endpoint must be an http or https URL, such as \"https://s3.example.org\", not {endpoint:?}"
-    );
+    check_endpoint(&s3.endpoint)?;
     for (key, value) in [("region", &s3.region), ("bucket", &s3.bucket)] {
         ensure!(!value.is_empty(), "s3.{key} must be set with pictures.store = \"s3\"");
     }
+    let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.' || b == b'-';
+    ensure!(
+        (3..=63).contains(&s3.bucket.len()) && s3.bucket.bytes().all(is_name),
+        "s3.bucket must be 3 to 63 lower-case letters, digits, dots and hyphens, not {:?}",
+        s3.bucket
+    );
     ensure!(
         !s3.access_key_id.is_empty() && !s3.secret_access_key_file.as_os_str().is_empty(),
         "s3.access_key_id and s3.secret_access_key_file must be set with pictures.store = \"s3\""
@@ -193,6 +206,25 @@ fn check_s3(config: &Config) -> Result<()> {
     ensure!(
         s3.has_tls() || s3.ca_file.as_os_str().is_empty(),
         "s3.ca_file requires an https URL in s3.endpoint"
+    );
+    Ok(())
+}
+
+fn check_endpoint(endpoint: &str) -> Result<()> {
+    if endpoint.is_empty() {
+        return Ok(());
+    }
+    let url = Url::parse(endpoint).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
+    // A password would be in this text.
+    let url = url
+        .context("s3.endpoint must be an http or https URL, such as \"https://s3.example.org\"")?;
+    ensure!(
+        url.username().is_empty() && url.password().is_none(),
+        "s3.endpoint must have no password; use s3.access_key_id and s3.secret_access_key_file"
+    );
+    ensure!(
+        url.query().is_none() && url.fragment().is_none(),
+        "s3.endpoint must end before its query, not {endpoint:?}"
     );
     Ok(())
 }

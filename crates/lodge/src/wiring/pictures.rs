@@ -16,7 +16,6 @@ use lodge_domain::{
 };
 use lodge_engines::s3::{Bucket, Options};
 use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures, probe_sandbox};
-use uuid::Uuid;
 
 use super::{
     engine::with_causes,
@@ -107,6 +106,12 @@ fn bucket(config: &Config) -> Result<Option<Bucket>> {
     opened.context("the settings in [s3] are not usable").map(Some)
 }
 
+/// Returns the folder of message pictures in a bucket: boards that share it do not know each other's pictures.
+fn folder_of_messages(board: [u8; 32]) -> String {
+    let id = board.iter().take(16).fold(String::new(), |id, byte| format!("{id}{byte:02x}"));
+    format!("messages-{id}")
+}
+
 fn open_folder(folder: &Path) -> Result<ObjectPictures> {
     ObjectPictures::in_folder(folder)
         .with_context(|| format!("accounts.pictures: {} is not usable", folder.display()))
@@ -141,12 +146,13 @@ impl PictureParts {
     }
 
     /// Builds the keeper of message pictures, which share the decoder with account pictures.
-    /// `board` is the id of its database: boards that share a bucket do not know each other's pictures.
+    /// `board` is the id of its database.
     pub(super) fn message_keeper(&self, config: &Config, board: [u8; 32]) -> Result<PictureKeeper> {
         let Self { decoder, bucket, tasks, .. } = self.clone();
         let store = if let Some(bucket) = bucket {
-            let id = Uuid::from_slice(&board[..16])?.simple();
-            ObjectPictures::new(bucket.folder(&format!("messages-{id}")))
+            let folder = folder_of_messages(board);
+            tracing::info!(folder, "pictures of messages are in a folder of the bucket");
+            ObjectPictures::new(bucket.folder(&folder))
         } else {
             let folder = config.data.join(OF_MESSAGES);
             let store = ObjectPictures::in_folder(&folder);

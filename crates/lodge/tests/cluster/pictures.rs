@@ -17,7 +17,12 @@ use lodge_engines::{
 };
 use lodge_pictures::ObjectPictures;
 use lodge_testbed::{Kind, Member};
-use tokio::net::TcpListener;
+use object_store::ObjectStoreExt as _;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    time::timeout,
+};
 
 use crate::{
     accounts::{sign_in, sign_up},
@@ -65,7 +70,8 @@ async fn the_folders_of_a_bucket_do_not_share_pictures() {
 async fn a_bucket_is_reached_over_tls_only_with_the_right_key() {
     let right = options();
     Bucket::open(&right).unwrap().probe().await.unwrap();
-    let stranger = cluster().layout().secret(Kind::Redis).unwrap();
+    let secrets = [Kind::S3, Kind::Redis].map(|kind| cluster().layout().secret(kind).unwrap());
+    let stranger = secrets[1].clone();
     for (what, options) in [
         ("a wrong secret", Options { secret_access_key: stranger.into(), ..right.clone() }),
         ("a wrong id", Options { access_key_id: "stranger".to_owned(), ..right.clone() }),
@@ -85,8 +91,8 @@ async fn a_bucket_is_reached_over_tls_only_with_the_right_key() {
     ] {
         let probed = Bucket::open(&options).unwrap().probe().await;
         let Err(Error::Unavailable { cause, .. }) = probed else { panic!("{what}: {probed:?}") };
-        let secret = cluster().layout().secret(Kind::S3).unwrap();
-        assert!(!format!("{cause} {cause:?} {options:?}").contains(&secret), "{what}: {cause}");
+        let said = format!("{cause} {cause:?} {options:?}");
+        assert!(!secrets.iter().any(|secret| said.contains(secret)), "{what}: {cause}");
     }
 }
 
@@ -95,12 +101,62 @@ async fn a_server_that_never_answers_delays_a_caller_for_a_bounded_time() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let bucket = Bucket::open(&Options { tls: None, endpoint, ..options() }).unwrap();
-    let store = ObjectPictures::new(bucket.folder("accounts"));
-    let (id, _) = picture("away");
+    // Without the timeout of the store above it.
+    let folder = bucket.folder("accounts");
     let begun = Instant::now();
-    let found = store.get(id, PictureSize::Small).await;
-    assert!(matches!(found, Err(Error::Unavailable { .. })), "{found:?}");
+    let found = timeout(Duration::from_mins(1), folder.get(&"away".into())).await;
+    assert!(matches!(found, Ok(Err(_))), "{found:?}");
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+/// A server that answers every request with these bytes.
+async fn answering(answer: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let mut asked = [0; 4096];
+                let _ = stream.read(&mut asked).await;
+                let _ = stream.write_all(&answer).await;
+            });
+        }
+    });
+    endpoint
+}
+
+fn answer(status: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+#[tokio::test]
+async fn a_missing_bucket_is_unavailable_and_not_an_absent_picture() {
+    let body = "<Error><Code>NoSuchBucket</Code></Error>";
+    let endpoint = answering(answer("404 Not Found", body)).await;
+    let bucket = Bucket::open(&Options { tls: None, endpoint, ..options() }).unwrap();
+    let store = ObjectPictures::new(bucket.folder("accounts"));
+    let (id, _) = picture("nowhere");
+    let found = store.get(id, PictureSize::Small).await;
+    let said = found.as_ref().map_err(Error::log_text);
+    assert!(said.is_err_and(|said| said.contains("the bucket does not exist")), "{found:?}");
+    let removed = store.remove(id).await;
+    assert!(matches!(removed, Err(Error::Unavailable { .. })), "{removed:?}");
+}
+
+#[tokio::test]
+async fn a_long_answer_takes_little_memory_and_little_of_the_log() {
+    let bucket = async |answer| {
+        let endpoint = answering(answer).await;
+        Bucket::open(&Options { tls: None, endpoint, ..options() }).unwrap().folder("accounts")
+    };
+    let error = bucket(answer("403 Forbidden", &"x".repeat(100_000))).await;
+    let said = error.get(&"any".into()).await.unwrap_err().to_string();
+    assert!(said.contains("xxx") && said.len() < 2_000, "{} bytes", said.len());
+    let picture = bucket(answer("200 OK", &"x".repeat(5_000_000))).await;
+    let said = picture.get(&"any".into()).await.unwrap_err().to_string();
+    assert!(said.contains("limit") && !said.contains("retries"), "{said}");
 }
 
 #[test]
@@ -108,14 +164,30 @@ fn a_process_keeps_pictures_in_the_bucket_and_not_in_its_folder() {
     let settings = cluster().layout().picture_settings();
     let process =
         settings.into_iter().fold(Lodge::new(), |lodge, (name, value)| lodge.with(name, &value));
-    let (lodge, server) = process.with("LODGE_S3_PREFIX", &fresh("pictures")).started();
+    let process = process.with("LODGE_S3_PREFIX", &fresh("pictures"));
+    let (lodge, server) = process.with("LODGE_LOG_FILTER", "debug").started();
     assert_eq!(sign_up(&server, "ada"), 201);
     let token = sign_in(&server, "ada");
     let put = server.ask("PUT", "/api/me/picture").bearer(&token).body(&files::jpeg()[..]);
     let account = put.expect(200).json();
+    let post = server.ask("POST", "/api/board/lobby/messages").bearer(&token);
+    let parts = [("client_id", None, &b"one"[..]), ("picture", Some("f"), &files::jpeg())];
+    let message = post.parts(&parts).expect(201).json();
+    let secret = cluster().layout().secret(Kind::S3).unwrap();
+    assert!(!server.log().contains(&secret));
     assert_eq!(server.stop(), Some(0));
     let server = lodge.start();
-    let place = account["picture"]["large"].as_str().unwrap();
-    assert!(server.get(place).expect(200).body.starts_with(b"\xff\xd8"));
-    assert!(!lodge.data().join("pictures").exists());
+    for place in [&account["picture"]["large"], &message["picture"]["url"]] {
+        let picture = server.ask("GET", place.as_str().unwrap()).bearer(&token).expect(200);
+        assert!(picture.body.starts_with(b"\xff\xd8"), "{place}");
+    }
+    for folder in ["pictures", "message-pictures"] {
+        assert!(!lodge.data().join(folder).exists(), "{folder}");
+    }
+    // A process that keeps them in its folder does not have them.
+    let lodge = lodge.with("LODGE_PICTURES_STORE", "files").with("LODGE_S3_BUCKET", "");
+    assert_eq!(server.stop(), Some(0));
+    let server = lodge.start();
+    let place = message["picture"]["url"].as_str().unwrap();
+    assert_eq!(server.ask("GET", place).bearer(&token).send().status, 404);
 }

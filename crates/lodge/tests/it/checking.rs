@@ -84,6 +84,70 @@ fn a_check_of_connected_tiers_succeeds() {
     assert!(accounts.metric("lodge_wire_hellos_failed_total") < 1.0, "the check was authenticated");
 }
 
+/// A process with pictures in a bucket that it cannot reach.
+fn with_bucket(changes: &[(&str, &str)]) -> Lodge {
+    let lodge = Lodge::new();
+    let secret = lodge.write("secret", "a secret of a key");
+    let settings = [
+        ("LODGE_PICTURES_STORE", "s3"),
+        ("LODGE_S3_ENDPOINT", "http://127.0.0.1:1"),
+        ("LODGE_S3_REGION", "us-east-1"),
+        ("LODGE_S3_BUCKET", "pictures"),
+        ("LODGE_S3_ACCESS_KEY_ID", "lodge"),
+        ("LODGE_S3_SECRET_ACCESS_KEY_FILE", text(&secret)),
+    ];
+    let all = settings.iter().chain(changes);
+    all.fold(lodge, |lodge, (name, value)| lodge.with(name, value))
+}
+
+#[test]
+fn wrong_settings_of_a_bucket_are_refused_by_their_names() {
+    is_bad(&with_bucket(&[]), &["pictures: the bucket pictures is not usable", "refused"]);
+    for (setting, value, words) in [
+        ("PICTURES_STORE", "files", "s3.bucket requires pictures.store = \"s3\""),
+        ("PICTURES_STORE", "s4", "pictures.store"),
+        ("S3_ENDPOINT", "127.0.0.1:9000", "s3.endpoint must be an http or https URL"),
+        ("S3_ENDPOINT", "ftp://127.0.0.1", "s3.endpoint must be an http or https URL"),
+        ("S3_ENDPOINT", "https://", "s3.endpoint must be an http or https URL"),
+        ("S3_ENDPOINT", "http://a:hidden@127.0.0.1:1", "s3.endpoint must have no password"),
+        ("S3_ENDPOINT", "http://127.0.0.1:1/?a=b", "s3.endpoint must end before its query"),
+        ("S3_REGION", "", "s3.region must be set"),
+        ("S3_BUCKET", "", "s3.bucket must be set"),
+        ("S3_BUCKET", "Pictures", "s3.bucket must be 3 to 63 lower-case letters"),
+        ("S3_BUCKET", "a/../b", "s3.bucket must be 3 to 63 lower-case letters"),
+        ("S3_PREFIX", "/lodge", "s3.prefix must neither begin nor end with a slash"),
+        ("S3_ACCESS_KEY_ID", "", "s3.access_key_id and s3.secret_access_key_file must be set"),
+        (
+            "S3_SECRET_ACCESS_KEY_FILE",
+            "",
+            "s3.access_key_id and s3.secret_access_key_file must be set",
+        ),
+        ("S3_SECRET_ACCESS_KEY_FILE", "/missing", "s3.secret_access_key_file"),
+        ("S3_CA_FILE", "/missing", "s3.ca_file requires an https URL"),
+    ] {
+        let ran = with_bucket(&[(&format!("LODGE_{setting}"), value)]).run(&FREE);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(ran.code != 0 && said.contains(words), "{setting} = {value:?}: {ran:?}");
+        assert!(!said.contains("hidden"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_bucket_on_another_machine_without_tls_is_reported() {
+    let note = "note  s3.endpoint";
+    for (endpoint, is_plain) in [
+        ("http://127.0.0.1:1/path", false),
+        ("http://[::1]:1", false),
+        ("http://localhost:1", false),
+        ("https://127.0.0.1:1", false),
+        ("http://192.0.2.1", true),
+        ("HTTP://192.0.2.1", true),
+    ] {
+        let ran = with_bucket(&[("LODGE_S3_ENDPOINT", endpoint)]).run(&FREE);
+        assert_eq!(ran.out.contains(note), is_plain, "{endpoint}: {ran:?}");
+    }
+}
+
 /// Asserts that the check fails, and that its BAD lines contain these words.
 fn is_bad(lodge: &Lodge, words: &[&str]) {
     let ran = lodge.run(&FREE);
