@@ -25,6 +25,20 @@ const BUFFER: usize = 8 * 1_024;
 #[derive(Clone)]
 pub(crate) struct Http(Agent);
 
+/// The body of a request.
+pub(crate) struct Body {
+    /// Its media type.
+    pub(crate) kind: &'static str,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Body {
+    /// Fields of a form, encoded.
+    pub(crate) fn form(fields: &str) -> Self {
+        Self { kind: "application/x-www-form-urlencoded", bytes: fields.as_bytes().to_vec() }
+    }
+}
+
 /// A complete answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -74,11 +88,21 @@ impl Http {
         headers: &[(&str, &str)],
         body: Option<&Value>,
     ) -> Option<Answer> {
-        let mut request = Request::builder().method(method).uri(format!("http://{at}{path}"));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        self.run(request, body).ok()
+        let body =
+            body.map(|body| Body { kind: "application/json", bytes: body.to_string().into() });
+        self.run(request(method, at, path, headers), body).ok()
+    }
+
+    /// Sends a request with headers and a body.
+    pub(crate) fn send_body(
+        &self,
+        method: &str,
+        at: SocketAddr,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+    ) -> Option<Answer> {
+        self.run(request(method, at, path, headers), Some(body)).ok()
     }
 
     /// Passes the lines of a streamed answer to `take` until it returns false.
@@ -100,21 +124,25 @@ impl Http {
         anyhow::bail!("{path} ended")
     }
 
-    fn run(&self, request: Builder, body: Option<&Value>) -> Result<Answer, ureq::Error> {
+    fn run(&self, request: Builder, body: Option<Body>) -> Result<Answer, ureq::Error> {
         let mut answer = match body {
             None => self.0.run(request.body(())?)?,
             Some(body) => {
-                let request = request.header("Content-Type", "application/json");
-                self.0.run(request.body(body.to_string())?)?
+                self.0.run(request.header("Content-Type", body.kind).body(body.bytes)?)?
             }
         };
         let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
         Ok(Answer {
             status: answer.status().as_u16(),
             location: location.map(str::to_owned),
-            body: answer.body_mut().read_to_string()?,
+            body: String::from_utf8_lossy(&answer.body_mut().read_to_vec()?).into_owned(),
         })
     }
+}
+
+fn request(method: &str, at: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Builder {
+    let request = Request::builder().method(method).uri(format!("http://{at}{path}"));
+    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
 }
 
 impl Answer {

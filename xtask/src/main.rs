@@ -45,8 +45,8 @@ enum Command {
     /// Measure performance.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Manage a real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, HAProxy,
-    /// and three web processes.
+    /// Manage a real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, S3, HAProxy, and
+    /// accounts and web processes.
     #[command(subcommand)]
     Cluster(cluster::Command),
     /// Inject faults, one at a time, into a cluster under load, and record the results.

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt as _,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -13,7 +13,7 @@ use rand::{RngExt as _, distr::Alphanumeric};
 use rustix::process::Signal;
 
 use crate::{
-    cassandra,
+    accounts, cassandra,
     files::{remove, write_secret},
     haproxy,
     layout::Layout,
@@ -132,13 +132,15 @@ impl Cluster {
     /// minutes; the error ends with its log.
     pub fn start_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
         let members: Vec<Member> = members.into_iter().collect();
-        // A Redis server asks the sentinels for the master; the web processes need all other servers.
+        // A Redis server asks the sentinels for the master; the accounts processes need the engines, and the web
+        // processes all other servers.
         let order = |member: &Member| match member.kind {
             Kind::Sentinel => 0,
-            Kind::Web => 2,
+            Kind::Accounts => 2,
+            Kind::Web => 3,
             _ => 1,
         };
-        for step in 0..=2 {
+        for step in 0..=3 {
             let members: Vec<Member> =
                 members.iter().filter(|member| order(member) == step).copied().collect();
             self.launch_all(&members)?;
@@ -271,6 +273,12 @@ impl Cluster {
         self.layout.mariadb(member).create_database(name, &self.layout.secret(Kind::Mariadb)?)
     }
 
+    /// Has a Galera node that is left without a majority serve clients alone, as a person would decide. Fails if it is
+    /// down.
+    pub fn bootstrap(&self, node: Member) -> Result<()> {
+        self.layout.mariadb(node).bootstrap(&self.layout.secret(Kind::Mariadb)?)
+    }
+
     /// Returns the number that a query of the Galera cluster yields; `None` if the query fails.
     pub fn number(&self, query: &str) -> Option<u64> {
         let member = Member { kind: Kind::Galera, number: 1 };
@@ -327,9 +335,17 @@ impl Cluster {
             Kind::Sentinel => redis::sentinel(layout, member),
             Kind::Cassandra => cassandra::server(layout, member, &[]),
             Kind::Rabbitmq => rabbitmq::server(layout, member),
-            Kind::Mariadb | Kind::Galera => layout.mariadb(member).command(),
+            Kind::Mariadb => layout.mariadb(member).command(),
+            Kind::Galera => {
+                let mut command = layout.mariadb(member).command();
+                if rustix::process::geteuid().is_root() {
+                    command.gid(layout.group(member));
+                }
+                command
+            }
             Kind::Haproxy => haproxy::server(layout, member),
             Kind::S3 => s3::server(layout, member)?,
+            Kind::Accounts => accounts::server(layout, member, &self.lodge),
             Kind::Web => self.web(member),
         })
     }
@@ -355,7 +371,7 @@ impl Cluster {
         let log = self.layout.log(&member.to_string());
         let ready = || match member.kind {
             Kind::Redis | Kind::Sentinel => redis::is_ready(&self.layout, member),
-            Kind::Web => web::is_ready(&self.layout, member),
+            Kind::Accounts | Kind::Web => web::is_ready(&self.layout, member),
             Kind::Galera => self.is_synced(member),
             _ => process::listens(self.layout.address(member)),
         };
@@ -382,7 +398,7 @@ impl Cluster {
             fs::create_dir_all(layout.root().join(folder))?;
         }
         fs::set_permissions(layout.root().join("secrets"), fs::Permissions::from_mode(0o700))?;
-        for kind in [Kind::Redis, Kind::Rabbitmq, Kind::Mariadb, Kind::S3] {
+        for kind in [Kind::Redis, Kind::Rabbitmq, Kind::Mariadb, Kind::S3, Kind::Accounts] {
             make_secret(&layout.secret_file(kind))?;
         }
         if !layout.authority().key().exists() {
@@ -404,7 +420,7 @@ impl Cluster {
                 }
                 Kind::S3 => s3::prepare(layout, member),
                 Kind::Haproxy => haproxy::prepare(layout, member),
-                Kind::Web => Ok(()),
+                Kind::Accounts | Kind::Web => Ok(()),
             }
             .with_context(|| format!("cannot configure {member}"))?;
         }

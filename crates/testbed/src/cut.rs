@@ -1,4 +1,4 @@
-//! Network partition between one web process and Redis, by iptables rules in a chain of the cluster.
+//! Network partitions, by iptables rules in a chain of the cluster.
 
 use std::process::Command;
 
@@ -14,11 +14,33 @@ impl Cluster {
     /// Drops all packets from a web process to the hosts of Redis and its sentinels, until [`Self::heal`]. Needs root
     /// and iptables.
     pub fn cut_from_redis(&self, web: Member) -> Result<()> {
+        self.drop_packets(&[&self.sent_by(web, Kind::Redis)])
+    }
+
+    /// Drops all packets between a Galera node and the other nodes and clients, until [`Self::heal`]. Needs root and
+    /// iptables.
+    pub fn cut_off(&self, node: Member) -> Result<()> {
+        let ip = self.layout().ip(node).to_string();
+        let [to, from] = ["-d", "-s"].map(|end| [end.to_owned(), ip.clone()]);
+        self.drop_packets(&[&to, &from, &self.sent_by(node, node.kind)])
+    }
+
+    /// Returns the condition for packets of a process to the hosts of a kind.
+    fn sent_by(&self, member: Member, to: Kind) -> [String; 6] {
         let layout = self.layout();
-        let (chain, network) = (layout.chain(), layout.network(Kind::Redis));
-        let group = layout.group(web).to_string();
+        let (network, group) = (layout.network(to), layout.group(member).to_string());
+        ["-d", &network, "-m", "owner", "--gid-owner", &group].map(ToOwned::to_owned)
+    }
+
+    /// Drops the packets that fulfil one of these conditions.
+    fn drop_packets(&self, conditions: &[&[String]]) -> Result<()> {
+        let chain = self.layout().chain();
         rule(&["-N", &chain])?;
-        rule(&["-A", &chain, "-d", &network, "-m", "owner", "--gid-owner", &group, "-j", "DROP"])?;
+        for condition in conditions {
+            let condition = condition.iter().map(String::as_str);
+            let drop: Vec<&str> = ["-A", &chain].into_iter().chain(condition).collect();
+            rule(&[&drop[..], &["-j", "DROP"]].concat())?;
+        }
         rule(&["-I", "OUTPUT", "-j", &chain])
     }
 

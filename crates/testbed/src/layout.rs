@@ -90,6 +90,7 @@ impl Layout {
             Kind::Rabbitmq => 5672,
             Kind::Mariadb | Kind::Galera => 3306,
             Kind::S3 => 9000,
+            Kind::Accounts => 7070,
             Kind::Haproxy | Kind::Web => 8080,
         };
         SocketAddr::new(self.ip(member), port)
@@ -107,6 +108,7 @@ impl Layout {
             Kind::Mariadb => 6,
             Kind::Galera => 7,
             Kind::S3 => 8,
+            Kind::Accounts => 9,
         };
         Ipv4Addr::new(127, self.block, net, member.number).into()
     }
@@ -128,10 +130,10 @@ impl Layout {
         4_292 + u16::from(self.block)
     }
 
-    /// Returns the group id of a web process if root starts it. iptables distinguishes the packets of the web processes
-    /// by group, because they all have the same source address.
-    pub(crate) fn group(&self, web: Member) -> u32 {
-        u32::from(self.local_port(web))
+    /// Returns the group id of a web process or a Galera node if root starts it. iptables distinguishes what they send
+    /// to others by group, because it all has the same source address.
+    pub(crate) fn group(&self, member: Member) -> u32 {
+        u32::from(self.local_port(member))
     }
 
     /// Returns the network of the addresses of one kind.
@@ -144,9 +146,9 @@ impl Layout {
         format!("LODGE-{}", self.block)
     }
 
-    /// Returns the address of a web process for metrics and health checks.
-    pub fn ops(&self, web: Member) -> SocketAddr {
-        SocketAddr::new(self.ip(web), 9090)
+    /// Returns the address of a Lodge process for metrics and health checks.
+    pub fn ops(&self, member: Member) -> SocketAddr {
+        SocketAddr::new(self.ip(member), 9090)
     }
 
     /// Returns the addresses of all processes of a kind.
@@ -154,7 +156,7 @@ impl Layout {
         Member::of(kind).map(|member| self.address(member)).collect()
     }
 
-    /// Returns the file with the password of Redis, RabbitMQ or MariaDB.
+    /// Returns the file with the password of Redis, RabbitMQ or MariaDB, the secret of S3, or the key of both tiers.
     pub fn secret_file(&self, kind: Kind) -> PathBuf {
         let kind = if kind == Kind::Galera { Kind::Mariadb } else { kind };
         self.root.join("secrets").join(Member { kind, number: 1 }.to_string())
@@ -163,15 +165,46 @@ impl Layout {
     /// Returns the settings, as environment variables, of a Lodge process that stores its links on this cluster.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         vec![
-            // Accounts would need a shared data folder.
             ("LODGE_APPS", "links".to_owned()),
             ("LODGE_LINKS_STORE", "cassandra".to_owned()),
             ("LODGE_CASSANDRA_NODES", self.list(Kind::Cassandra)),
+        ]
+        .into_iter()
+        .chain(self.redis_settings())
+        .collect()
+    }
+
+    fn redis_settings(&self) -> [(&'static str, String); 4] {
+        [
             ("LODGE_REDIS_SENTINELS", self.list(Kind::Sentinel)),
             ("LODGE_REDIS_USERNAME", redis::USER.to_owned()),
             ("LODGE_REDIS_PASSWORD_FILE", self.secret_path(Kind::Redis)),
             ("LODGE_REDIS_SENTINEL_PASSWORD_FILE", self.secret_path(Kind::Redis)),
         ]
+    }
+
+    /// Returns the additional settings of the cluster's web processes, which ask its accounts processes.
+    pub(crate) fn web_settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = self.picture_settings();
+        settings.extend([
+            ("LODGE_APPS", "links,accounts".to_owned()),
+            ("LODGE_ROLES", "web,worker".to_owned()),
+            ("LODGE_ACCOUNTS_SERVERS", self.list(Kind::Accounts)),
+            ("LODGE_ACCOUNTS_KEY_FILE", self.secret_path(Kind::Accounts)),
+        ]);
+        settings
+    }
+
+    /// Returns the settings of the cluster's accounts processes.
+    pub fn accounts_tier_settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = self.account_settings();
+        settings.extend(self.redis_settings());
+        settings.extend([
+            ("LODGE_APPS", "accounts".to_owned()),
+            ("LODGE_ROLES", "accounts".to_owned()),
+            ("LODGE_ACCOUNTS_KEY_FILE", self.secret_path(Kind::Accounts)),
+        ]);
+        settings
     }
 
     /// Returns the additional settings for write-behind.
@@ -227,7 +260,7 @@ impl Layout {
         SocketAddr::new(self.ip(member), 5671)
     }
 
-    /// Reads the password of Redis, RabbitMQ or MariaDB. Fails if the cluster was never up.
+    /// Reads the file of [`Self::secret_file`]. Fails if the cluster was never up.
     pub fn secret(&self, kind: Kind) -> Result<String> {
         let file = self.secret_file(kind);
         fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))

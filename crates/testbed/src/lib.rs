@@ -1,7 +1,8 @@
 //! A local cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, S3, HAProxy and Lodge's
-//! web processes, from packages, without containers. All of its state is in one folder. Every process is recorded by
+//! accounts and web processes, from packages, without containers. All of its state is in one folder. Every process is recorded by
 //! its id and start time, so that a later command or another program finds it.
 
+mod accounts;
 mod authority;
 mod cassandra;
 mod cluster;

@@ -85,12 +85,13 @@ impl Mariadb {
             self.address.port(),
         );
         write_secret(&self.folder.join("my.cnf"), &text)?;
-        // A node creates its own users: a replicated REVOKE would reach the others while clients use them.
+        // A node creates its own users and database: a replicated REVOKE would reach the others while clients use them.
         let local = if self.galera.is_some() { "SET SESSION wsrep_on = OFF;\n" } else { "" };
         let init = format!(
             "{local}CREATE USER IF NOT EXISTS '{USER}'@'%' IDENTIFIED BY '{password}';\n\
              REVOKE ALL PRIVILEGES, GRANT OPTION FROM '{USER}'@'%';\n\
              GRANT {PRIVILEGES} ON `lodge%`.* TO '{USER}'@'%';\n\
+             CREATE DATABASE IF NOT EXISTS lodge;\n\
              CREATE USER IF NOT EXISTS '{ADMIN}'@'%' IDENTIFIED BY '{password}';\n\
              GRANT ALL ON *.* TO '{ADMIN}'@'%';\n"
         );
@@ -112,6 +113,12 @@ impl Mariadb {
             command.arg("--user=root");
         }
         command
+    }
+
+    /// Has a node of a Galera cluster without a majority serve clients. Fails if it is down.
+    pub(crate) fn bootstrap(&self, password: &str) -> Result<()> {
+        let statement = "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'";
+        run(&mut self.client(statement, password))
     }
 
     /// Creates a database, whose name begins with `lodge`. Fails if it exists or the server is down.

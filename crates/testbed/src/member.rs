@@ -21,6 +21,8 @@ pub enum Kind {
     Galera,
     /// An object store.
     S3,
+    /// An accounts process of Lodge.
+    Accounts,
     /// The load balancer.
     Haproxy,
     /// A web process of Lodge.
@@ -29,7 +31,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in start order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Redis,
         Self::Sentinel,
         Self::Cassandra,
@@ -37,6 +39,7 @@ impl Kind {
         Self::Mariadb,
         Self::Galera,
         Self::S3,
+        Self::Accounts,
         Self::Haproxy,
         Self::Web,
     ];
@@ -45,6 +48,7 @@ impl Kind {
     pub const fn count(self) -> u8 {
         match self {
             Self::Mariadb | Self::S3 | Self::Haproxy => 1,
+            Self::Accounts => 2,
             _ => 3,
         }
     }
@@ -58,6 +62,7 @@ impl Kind {
             Self::Mariadb => "mariadb",
             Self::Galera => "galera",
             Self::S3 => "s3",
+            Self::Accounts => "accounts",
             Self::Haproxy => "haproxy",
             Self::Web => "web",
         }

@@ -69,13 +69,16 @@ pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
     command.arg("--listen").arg(layout.address(member).to_string());
     command.arg("--ops-listen").arg(layout.ops(member).to_string());
     command.arg("--data").arg(layout.folder(member));
-    // All requests through the load balancer have the same client address.
-    command.env("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1000000");
+    // All requests have the same client address.
+    for limited in ["CREATIONS", "SIGN_UPS", "ATTEMPTS", "PICTURES"] {
+        command.env(format!("LODGE_LIMITS_{limited}_PER_MINUTE"), "1000000");
+    }
     command.envs(layout.settings());
+    command.envs(layout.web_settings());
     command
 }
 
-/// Whether a web process reports that it is ready.
+/// Whether a Lodge process reports that it is ready.
 pub(crate) fn is_ready(layout: &Layout, member: Member) -> bool {
     is_well(layout.ops(member), "/health/ready")
 }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use lodge_testbed::{Cluster, Kind, Member, wait_until};
 use rand::rngs::StdRng;
 
-use super::rows::Victims;
+use super::victims::Victims;
 
 /// How long the sentinels may take to name another master.
 const FAILOVER: Duration = Duration::from_secs(30);
@@ -24,6 +24,10 @@ pub(crate) enum Fault {
     Killed(Victims),
     /// SIGSTOP, then SIGCONT.
     Hung(Victims),
+    /// No packet between a Galera node and the other nodes and clients arrives.
+    CutOff(Victims),
+    /// SIGKILL; then a person has the node that is left serve alone, and starts the others.
+    Bootstrapped(Victims),
     /// No packet of a web process reaches Redis or the sentinels.
     CutFromRedis,
     /// Redis is flushed.
@@ -57,7 +61,10 @@ impl<'a> ChosenFault<'a> {
     /// Selects the victims by `random` if there is a choice.
     pub(crate) fn choose(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Result<Self> {
         let who = match fault {
-            Fault::Killed(who) | Fault::Hung(who) => who,
+            Fault::Killed(who)
+            | Fault::Hung(who)
+            | Fault::CutOff(who)
+            | Fault::Bootstrapped(who) => who,
             Fault::CutFromRedis => Victims::Any(1, Kind::Web),
             Fault::Flushed | Fault::OldMasterBack | Fault::FailoverThenAllKilled => {
                 Victims::RedisMaster
@@ -81,7 +88,7 @@ impl<'a> ChosenFault<'a> {
     pub(crate) fn begin(&self) -> Result<Option<Duration>> {
         let began = Instant::now();
         match self.fault {
-            Fault::Killed(_) | Fault::DiskLost => {
+            Fault::Killed(_) | Fault::Bootstrapped(_) | Fault::DiskLost => {
                 self.cluster.kill_all(self.victims.iter().copied())?;
             }
             Fault::FlushedUndrained => {
@@ -91,6 +98,7 @@ impl<'a> ChosenFault<'a> {
             }
             Fault::Hung(_) => self.each(Cluster::pause)?,
             Fault::CutFromRedis => self.each(Cluster::cut_from_redis)?,
+            Fault::CutOff(_) => self.each(Cluster::cut_off)?,
             Fault::Flushed => self.cluster.flush_redis()?,
             Fault::OldMasterBack | Fault::FailoverThenAllKilled => {
                 self.each(Cluster::kill)?;
@@ -118,7 +126,12 @@ impl<'a> ChosenFault<'a> {
                 self.cluster.start_all(self.victims.iter().copied())
             }
             Fault::Hung(_) => self.each(Cluster::resume),
-            Fault::CutFromRedis => self.cluster.heal(),
+            Fault::CutFromRedis | Fault::CutOff(_) => self.cluster.heal(),
+            Fault::Bootstrapped(_) => {
+                let left = Member::of(Kind::Galera).find(|node| !self.victims.contains(node));
+                self.cluster.bootstrap(left.context("no node is left")?)?;
+                self.cluster.start_all(self.victims.iter().copied())
+            }
             Fault::Flushed | Fault::OldMasterBack => Ok(()),
             Fault::FailoverThenAllKilled => self.cluster.start_all(Self::of_redis()),
             Fault::DiskLost => {

@@ -1,13 +1,16 @@
-//! `cargo xtask faults`: injects faults, one at a time, into a real cluster under load. No acknowledged link
-//! may be lost or duplicated, and no existing link may be answered with 404.
+//! `cargo xtask faults`: injects faults, one at a time, into a real cluster under load. Nothing that was acknowledged
+//! may be lost or duplicated.
 
-mod check;
+mod accounts;
 mod fault;
+mod line;
+mod links;
 mod record;
+mod row;
 mod rows;
 mod run;
 mod table;
-mod verdict;
+mod victims;
 mod workload;
 
 use std::{
@@ -23,7 +26,7 @@ use rand::{SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 use self::{
     record::Record,
-    rows::{FIXED, ROTATING, ROWS, Row},
+    rows::{FIXED, PromisedRow, ROTATING},
 };
 use crate::{
     cluster, process, results,
@@ -65,9 +68,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// The rows with their seeds, except those that have passed on this commit if the command resumes.
-fn runs(options: &Options, file: &Path, commit: &str) -> Result<Vec<(&'static Row, u64)>> {
+fn runs(options: &Options, file: &Path, commit: &str) -> Result<Vec<(PromisedRow, u64)>> {
     let done: Vec<Record> = if options.resume { results::read(file)? } else { Vec::new() };
-    let is_done = |row: &Row, seed: u64| {
+    let is_done = |row: PromisedRow, seed: u64| {
         done.iter().any(|kept| {
             kept.broken.is_empty()
                 && (&*kept.fault, kept.seed, &*kept.commit) == (row.name, seed, commit)
@@ -75,7 +78,7 @@ fn runs(options: &Options, file: &Path, commit: &str) -> Result<Vec<(&'static Ro
     };
     let rows = chosen(options.only.as_deref())?;
     let all = (1..=options.seeds).flat_map(|seed| rows.iter().map(move |row| (*row, seed)));
-    let mut left: Vec<_> = all.filter(|(row, seed)| !is_done(row, *seed)).collect();
+    let mut left: Vec<_> = all.filter(|(row, seed)| !is_done(*row, *seed)).collect();
     // Grouped by deployment, because each change restarts the web processes.
     left.sort_by_key(|(row, _)| row.deployment);
     Ok(left)
@@ -87,7 +90,7 @@ fn write_table(file: &Path) -> Result<()> {
 
 fn run_on(
     cluster: &Cluster,
-    runs: &[(&'static Row, u64)],
+    runs: &[(PromisedRow, u64)],
     commit: &str,
     file: Option<&Path>,
 ) -> Result<()> {
@@ -98,7 +101,7 @@ fn run_on(
         cluster.restart_webs()?;
         let api_key = api_key(&cluster)?;
         for (row, seed) in runs {
-            let record = one(&cluster, &api_key, row, *seed, commit)?;
+            let record = one(&cluster, &api_key, *row, *seed, commit)?;
             if record.as_ref().is_none_or(|record| !record.broken.is_empty()) {
                 broken.push(row.name);
             }
@@ -116,10 +119,12 @@ fn run_on(
 pub(crate) fn run_in_test(cluster: &Cluster) -> Result<()> {
     let commit = process::commit()?;
     let number = u64::from_str_radix(commit.trim_end_matches('+'), 16)?;
-    let (fixed, others) = ROWS.split_at(FIXED);
-    let quick: Vec<&Row> = others.iter().filter(|row| !row.fault.takes_minutes()).collect();
+    let (fixed, others): (Vec<PromisedRow>, Vec<PromisedRow>) =
+        rows::all().partition(|row| FIXED.contains(&row.name));
+    let quick: Vec<PromisedRow> =
+        others.into_iter().filter(|row| !row.fault.takes_minutes()).collect();
     let rotating = quick.sample(&mut StdRng::seed_from_u64(number), ROTATING).copied();
-    let mut rows: Vec<_> = fixed.iter().chain(rotating).map(|row| (row, 1)).collect();
+    let mut rows: Vec<_> = fixed.into_iter().chain(rotating).map(|row| (row, 1)).collect();
     rows.sort_by_key(|(row, _)| row.deployment);
     let ran = run_on(cluster, &rows, &commit, None);
     cluster.restart_webs()?;
@@ -132,7 +137,7 @@ pub(crate) fn run_in_test(cluster: &Cluster) -> Result<()> {
 fn one(
     cluster: &Cluster,
     api_key: &str,
-    row: &Row,
+    row: PromisedRow,
     seed: u64,
     commit: &str,
 ) -> Result<Option<Record>> {
@@ -149,7 +154,7 @@ fn one(
         Ok(record) if record.broken.is_empty() => println!("── passed in {} s", record.took_s),
         _ => {
             println!("── BROKEN: {broken}");
-            keep_logs(cluster, row)?;
+            keep_logs(cluster, row.name)?;
             fault::restore(cluster)?;
         }
     }
@@ -157,8 +162,8 @@ fn one(
 }
 
 /// Copies the logs of all processes after a failed row.
-fn keep_logs(cluster: &Cluster, row: &Row) -> Result<()> {
-    let kept = process::root().join("target/faults/logs").join(row.name);
+fn keep_logs(cluster: &Cluster, row: &str) -> Result<()> {
+    let kept = process::root().join("target/faults/logs").join(row);
     fs::create_dir_all(&kept)?;
     for log in fs::read_dir(cluster.layout().root().join("log"))? {
         let log = log?;
@@ -168,11 +173,11 @@ fn keep_logs(cluster: &Cluster, row: &Row) -> Result<()> {
     Ok(())
 }
 
-fn chosen(only: Option<&str>) -> Result<Vec<&'static Row>> {
-    let rows: Vec<&Row> =
-        ROWS.iter().filter(|row| only.is_none_or(|start| row.name.starts_with(start))).collect();
+fn chosen(only: Option<&str>) -> Result<Vec<PromisedRow>> {
+    let rows: Vec<PromisedRow> =
+        rows::all().filter(|row| only.is_none_or(|start| row.name.starts_with(start))).collect();
     if rows.is_empty() {
-        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        let names: Vec<&str> = rows::all().map(|row| row.name).collect();
         bail!("no row has this name; the rows are {}", names.join(", "));
     }
     Ok(rows)

@@ -24,11 +24,14 @@ impl Record {
     }
 }
 
+/// Maximum time until a Redis master is replaced.
+pub(crate) const REPLACED_MS: u64 = 3_000;
+
 /// The figures of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Counted {
     pub(crate) lost: u64,
-    /// Links that are listed more than once.
+    /// Links that are listed more than once, or names that several accounts have.
     pub(crate) listed_twice: u64,
     /// Redirects that the web processes counted as possibly out of date.
     pub(crate) stale: u64,

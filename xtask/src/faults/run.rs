@@ -11,12 +11,12 @@ use lodge_testbed::Cluster;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 use super::{
-    check,
+    accounts::Acknowledged,
     fault::ChosenFault,
+    links::Links,
     record::{Counted, Record},
-    rows::Row,
-    verdict,
-    workload::{SharedState, Workload},
+    rows::{Promise, PromisedRow},
+    workload::{self, App, SharedState, Workload},
 };
 
 /// How long the clients work before a fault (at least) and after it.
@@ -33,7 +33,21 @@ const JITTER_MS: u64 = 1_000;
 pub(crate) fn run(
     cluster: &Cluster,
     api_key: &str,
-    row: &Row,
+    row: PromisedRow,
+    seed: u64,
+    commit: &str,
+) -> Result<Record> {
+    match row.promise {
+        Promise::Links(_) => run_with::<Links>(cluster, api_key, row, seed, commit),
+        Promise::Accounts(_) => run_with::<Acknowledged>(cluster, api_key, row, seed, commit),
+    }
+}
+
+/// Runs a row with clients of an app.
+fn run_with<A: App>(
+    cluster: &Cluster,
+    api_key: &str,
+    row: PromisedRow,
     seed: u64,
     commit: &str,
 ) -> Result<Record> {
@@ -43,27 +57,29 @@ pub(crate) fn run(
     let (before, during) = (BEFORE + jitter(), FAULT + jitter());
     cluster.wait_settled()?;
     let scene = ChosenFault::choose(cluster, row.fault, &mut random)?;
-    // Shorts must be unique among the runs on a cluster.
+    // Names must be unique among the runs on a cluster.
     let tag = format!("f{:012x}", rand::rng().random::<u64>() >> 16);
     let common = Arc::new(SharedState::new(cluster, api_key, tag));
-    check::wait_complete(&common)?;
-    let load = Workload::start(Arc::clone(&common), seed);
-    load.warm_up(before)?;
-    let stale = check::stale(&common, cluster);
+    let app = Arc::new(A::default());
+    app.prepare(&common, cluster)?;
+    let load = Workload::start(Arc::clone(&common), &app, seed);
+    workload::warm_up(before, || app.has_enough())?;
+    let stale = workload::stale(&common, cluster);
     load.announce_fault(&scene.unresponsive());
     let replaced = scene.begin()?;
     thread::sleep(during);
-    let counts = check::stale(&common, cluster).into_iter().zip(stale);
+    let counts = workload::stale(&common, cluster).into_iter().zip(stale);
     // The counter of a restarted process begins at 0.
     let stale = counts.map(|(now, then)| now.checked_sub(then).unwrap_or(now)).sum();
     let healed = Instant::now();
     scene.end()?;
     let recovered = load.wait_calm(healed);
     thread::sleep(AFTER);
-    let (tally, links) = load.finish()?;
+    let tally = load.finish()?;
+    let loss = app.check(&common, cluster)?;
     let counted = Counted {
-        lost: check::lost(&common, &links, cluster)?,
-        listed_twice: check::duplicated(&common)?,
+        lost: loss.lost,
+        listed_twice: loss.duplicated,
         stale,
         replaced_ms: replaced.map(ms),
         recovered_ms: recovered.map(ms),
@@ -75,7 +91,7 @@ pub(crate) fn run(
         seed,
         victims: scene.victims.iter().map(ToString::to_string).collect(),
         took_s: began.elapsed().as_secs(),
-        broken: verdict::broken_promises(&row.promise, &counted),
+        broken: row.broken_promises(&counted),
         counted,
     })
 }

@@ -13,7 +13,7 @@ use std::{
 use lodge_testbed::{Cluster, Deployment, Kind, Member};
 use rand::{RngExt as _, rngs::StdRng, seq::IndexedRandom as _};
 
-use super::ledger::{AnswerLog, RequestOutcome};
+use super::ledger::{AnswerLog, RequestKind, RequestOutcome};
 use crate::http::{Answer, Http};
 
 /// A server of the cluster for clients: a web process, or the balancer.
@@ -32,17 +32,19 @@ pub(crate) struct SharedState {
     /// The tag of the links of this run, and the prefix of their shorts.
     pub(crate) tag: String,
     /// Whether a `PUT` replaces a link.
-    pub(super) replaces: bool,
+    pub(crate) replaces: bool,
     pub(super) stop: AtomicBool,
-    pub(super) has_failed: AtomicBool,
-    pub(super) ledger: AnswerLog,
+    pub(crate) has_failed: AtomicBool,
+    pub(crate) ledger: AnswerLog,
 }
 
-/// A client.
-pub(super) struct Client {
-    pub(super) common: Arc<SharedState>,
+/// A client of an app.
+pub(crate) struct Client<A> {
+    pub(crate) common: Arc<SharedState>,
+    /// What the clients of the app share.
+    pub(crate) app: Arc<A>,
     pub(super) number: usize,
-    pub(super) random: StdRng,
+    pub(crate) random: StdRng,
     /// The number of names that it has used.
     pub(super) turn: u64,
 }
@@ -69,24 +71,24 @@ impl SharedState {
     }
 }
 
-impl Client {
-    pub(super) fn is_to_stop(&self) -> bool {
+impl<A> Client<A> {
+    pub(crate) fn is_to_stop(&self) -> bool {
         self.common.stop.load(Ordering::Acquire)
     }
 
     /// Returns a new unique name.
-    pub(super) fn fresh(&mut self) -> String {
+    pub(crate) fn fresh(&mut self) -> String {
         self.turn += 1;
         format!("{}-{}-{}", self.common.tag, self.number, self.turn)
     }
 
     /// Sleeps, to leave the CPU to other clients: this tests faults, not load.
-    pub(super) fn pause(&mut self, longest_ms: u64) {
+    pub(crate) fn pause(&mut self, longest_ms: u64) {
         thread::sleep(Duration::from_millis(self.random.random_range(longest_ms / 2..=longest_ms)));
     }
 
     /// Returns a random route, except to victims of the fault and to `other_than`.
-    pub(super) fn any_route(&mut self, other_than: Option<Route>) -> Route {
+    pub(crate) fn any_route(&mut self, other_than: Option<Route>) -> Route {
         let routes = &self.common.routes;
         let usable: Vec<Route> = routes
             .iter()
@@ -101,9 +103,9 @@ impl Client {
     }
 
     /// Sends a write, and records its outcome. Returns the answer if its status is `good`.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
-        work: &'static str,
+        work: RequestKind,
         route: Route,
         good: u16,
         send: impl FnOnce(&Http, SocketAddr) -> Option<Answer>,
@@ -115,15 +117,9 @@ impl Client {
         answer.filter(|answer| answer.status == good)
     }
 
-    /// Creates or replaces a link by `PUT`; returns whether it was acknowledged.
-    pub(super) fn put(&self, work: &'static str, route: Route, short: &str, target: &str) -> bool {
-        let put = format!("/?short={short}&long={target}");
-        self.write(work, route, 201, |http, at| http.send("PUT", at, &put)).is_some()
-    }
-
-    pub(super) fn record(
+    pub(crate) fn record(
         &self,
-        work: &'static str,
+        work: RequestKind,
         route: Route,
         began: Instant,
         fate: RequestOutcome,

@@ -11,25 +11,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::http::Answer;
 
-/// The kinds of requests.
-pub(crate) const EDIT: &str = "edit";
-/// A follow of a link that the route has redirected before the fault.
-pub(crate) const KNOWN: &str = "follow known";
-pub(crate) const MAKE: &str = "put";
-pub(crate) const NEW: &str = "follow new";
-pub(crate) const REPEAT: &str = "repeat";
-
 /// An answer that takes longer is trouble, even if it is right.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// An acknowledged link.
-#[derive(Debug, Clone)]
-pub(crate) struct Expected {
-    pub(crate) short: String,
-    /// Its possible targets: two if the outcome of its last edit is unknown.
-    pub(crate) targets: Vec<String>,
-    /// Whether it was edited, so that every web process is checked.
-    pub(crate) is_edited: bool,
+/// A kind of request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestKind {
+    pub(crate) name: &'static str,
+    pub(crate) wait: Wait,
+}
+
+/// How the wait for a kind of request is counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wait {
+    /// Reads of what the route has read before; the client sends nothing else.
+    Known,
+    /// Reads of something new; the client sends nothing else.
+    New,
+    /// Writes of a client that sends nothing else.
+    SteadyWrite,
+    /// Other requests.
+    Write,
 }
 
 /// The outcome of a request.
@@ -70,22 +72,24 @@ pub(crate) struct Tally {
     pub(crate) false_404s: u64,
     /// Reads of an older version more than a second after an edit was acknowledged.
     pub(crate) late_edits: u64,
-    /// Repetitions that returned another link.
+    /// Sessions that were accepted more than a second after their end was acknowledged.
+    #[serde(default)]
+    pub(crate) late_ends: u64,
+    /// Repetitions that returned another link, or of two sign-ups for one name the second that succeeded.
     pub(crate) duplicated: u64,
-    /// The longest time on one route without a redirect of a known link, without one of a new link, and
+    /// The longest time on one route without a read of what the route knows, without one of something new, and
     /// without a write.
     pub(crate) known_gap_ms: u64,
     pub(crate) new_gap_ms: u64,
     pub(crate) write_gap_ms: u64,
 }
 
-/// The counts, expected links and victims.
+/// The counts and victims.
 #[derive(Default)]
 pub(crate) struct AnswerLog(Mutex<LogState>);
 
 #[derive(Default)]
 struct LogState {
-    links: Vec<Expected>,
     struck: Vec<Member>,
     tally: Tally,
     clients: BTreeMap<usize, ClientState>,
@@ -113,38 +117,20 @@ impl AnswerLog {
         victims.clone_into(&mut self.book().struck);
     }
 
-    pub(super) fn is_struck(&self, member: Member) -> bool {
+    pub(crate) fn is_struck(&self, member: Member) -> bool {
         self.book().struck.contains(&member)
     }
 
-    pub(super) fn links(&self) -> usize {
-        self.book().links.len()
-    }
-
-    /// The acknowledged link that is `back` places before the newest.
-    pub(super) fn newest(&self, back: usize) -> Option<Expected> {
-        let book = self.book();
-        let place = book.links.len().checked_sub(1 + back)?;
-        Some(book.links[place].clone())
-    }
-
-    pub(super) fn expect(&self, link: Expected) {
-        self.book().links.push(link);
-    }
-
-    pub(super) fn duplicated(&self) {
-        self.book().tally.duplicated += 1;
-    }
-
-    pub(super) fn late_edit(&self) {
-        self.book().tally.late_edits += 1;
+    /// Changes the counts.
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Tally)) {
+        change(&mut self.book().tally);
     }
 
     /// Records the outcome of a request that `client` sent to `member`.
     pub(super) fn record(
         &self,
         client: usize,
-        work: &'static str,
+        work: RequestKind,
         member: Member,
         began: Instant,
         fate: RequestOutcome,
@@ -159,22 +145,22 @@ impl AnswerLog {
         }
         match fate {
             RequestOutcome::Good => {
-                *tally.good.entry(work.to_owned()).or_default() += 1;
+                *tally.good.entry(work.name.to_owned()).or_default() += 1;
                 if !heartbeat.is_excused {
-                    tally.record_wait(work, now - heartbeat.good, now - began);
+                    tally.record_wait(work.wait, now - heartbeat.good, now - began);
                 }
                 heartbeat.good = now;
                 heartbeat.is_excused = is_struck;
             }
             RequestOutcome::Unknown(_) if is_struck => tally.unknown_at_victims += 1,
             RequestOutcome::Unknown(answer) => {
-                *tally.unknown.entry(format!("{work}: {answer}")).or_default() += 1;
+                *tally.unknown.entry(format!("{}: {answer}", work.name)).or_default() += 1;
             }
             RequestOutcome::Wrong(answer) => {
                 if answer == "404" {
                     tally.false_404s += 1;
                 }
-                *tally.wrong.entry(format!("{work}: {answer}")).or_default() += 1;
+                *tally.wrong.entry(format!("{}: {answer}", work.name)).or_default() += 1;
             }
         }
     }
@@ -193,34 +179,33 @@ impl AnswerLog {
         self.book().clients.values().filter_map(|heartbeat| heartbeat.trouble).max()
     }
 
-    pub(super) fn take(&self) -> (Tally, Vec<Expected>) {
-        let mut book = self.book();
-        (std::mem::take(&mut book.tally), std::mem::take(&mut book.links))
+    pub(super) fn take(&self) -> Tally {
+        std::mem::take(&mut self.book().tally)
     }
 }
 
 impl Tally {
-    /// Records the wait for a good answer: for clients with one kind of request since the last good answer
-    /// on the route, for others since the request.
-    fn record_wait(&mut self, work: &str, gap: Duration, answer: Duration) {
-        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        match work {
-            KNOWN => self.known_gap_ms = self.known_gap_ms.max(ms(gap)),
-            NEW => self.new_gap_ms = self.new_gap_ms.max(ms(gap)),
-            MAKE => self.write_gap_ms = self.write_gap_ms.max(ms(gap)),
-            _ => self.write_gap_ms = self.write_gap_ms.max(ms(answer)),
-        }
+    /// Records the wait for a good answer: for clients with one kind of request since the last good answer on the
+    /// route, for others since the request.
+    fn record_wait(&mut self, wait: Wait, gap: Duration, answer: Duration) {
+        let (longest, time) = match wait {
+            Wait::Known => (&mut self.known_gap_ms, gap),
+            Wait::New => (&mut self.new_gap_ms, gap),
+            Wait::SteadyWrite => (&mut self.write_gap_ms, gap),
+            Wait::Write => (&mut self.write_gap_ms, answer),
+        };
+        *longest = (*longest).max(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     }
 
     /// The number of requests of a kind with the expected answer.
-    pub(crate) fn good(&self, work: &str) -> u64 {
-        self.good.get(work).copied().unwrap_or_default()
+    pub(crate) fn good(&self, work: RequestKind) -> u64 {
+        self.good.get(work.name).copied().unwrap_or_default()
     }
 
     /// The numbers of requests of a kind with an unknown outcome, by answer.
-    pub(crate) fn unknown<'a>(&'a self, work: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
+    pub(crate) fn unknown(&self, work: RequestKind) -> impl Iterator<Item = (&str, u64)> {
         self.unknown.iter().filter_map(move |(what, count)| {
-            Some((what.strip_prefix(work)?.strip_prefix(": ")?, *count))
+            Some((what.strip_prefix(work.name)?.strip_prefix(": ")?, *count))
         })
     }
 }

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use super::{
-    record::Counted,
-    rows::{Promise, Writes},
-    workload::{EDIT, KNOWN, MAKE, NEW, REPEAT},
+    kinds::{EDIT, KNOWN, MAKE, NEW, REPEAT},
+    rows::{LinksPromise, Writes},
 };
-
-/// Maximum time until a Redis master is replaced.
-const REPLACED_MS: u64 = 3_000;
+use crate::faults::{
+    record::{Counted, REPLACED_MS},
+    workload::{RequestKind, Wait},
+};
 
 /// Minimum number of created links for a valid result.
 const MADE_MIN: u64 = 100;
 
 /// Returns the broken promises, each in a few words.
-pub(crate) fn broken_promises(promise: &Promise, counted: &Counted) -> Vec<String> {
+pub(crate) fn broken_promises(promise: &LinksPromise, counted: &Counted) -> Vec<String> {
     let mut broken = Vec::new();
     let mut demand = |kept: bool, what: String| {
         if !kept {
@@ -34,7 +34,10 @@ pub(crate) fn broken_promises(promise: &Promise, counted: &Counted) -> Vec<Strin
     );
     for work in [MAKE, EDIT, REPEAT, KNOWN, NEW] {
         for (answer, count) in tally.unknown(work) {
-            demand(is_allowed(promise, work, answer), format!("{work}: {count} times {answer}"));
+            demand(
+                is_allowed(promise, work, answer),
+                format!("{}: {count} times {answer}", work.name),
+            );
         }
     }
     demand(
@@ -57,13 +60,13 @@ pub(crate) fn broken_promises(promise: &Promise, counted: &Counted) -> Vec<Strin
 }
 
 /// Whether a request may have this answer, which leaves its outcome unknown.
-fn is_allowed(promise: &Promise, work: &str, answer: &str) -> bool {
-    match work {
-        KNOWN => false,
-        NEW => promise.may_refuse_new && answer == "503",
-        _ => match promise.writes {
+fn is_allowed(promise: &LinksPromise, work: RequestKind, answer: &str) -> bool {
+    match work.wait {
+        Wait::Known => false,
+        Wait::New => promise.may_refuse_new && answer == "503",
+        Wait::SteadyWrite | Wait::Write => match promise.writes {
             Writes::Done => false,
-            Writes::PutsDone => work != MAKE && answer == "503",
+            Writes::PutsDone => work.name != MAKE.name && answer == "503",
             Writes::Refused => answer == "503",
             Writes::BrokenOff => ["no answer", "502", "504"].contains(&answer),
         },
@@ -73,12 +76,12 @@ fn is_allowed(promise: &Promise, work: &str, answer: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::{rows::ROWS, workload::Tally};
+    use crate::faults::{links::ROWS, workload::Tally};
 
     /// Figures without a fault.
     fn good() -> Counted {
         let mut tally = Tally::default();
-        tally.good.insert(MAKE.to_owned(), MADE_MIN);
+        tally.good.insert(MAKE.name.to_owned(), MADE_MIN);
         Counted {
             lost: 0,
             listed_twice: 0,
@@ -90,14 +93,14 @@ mod tests {
     }
 
     fn broken_in(name: &str, counted: &Counted) -> bool {
-        let row = ROWS.iter().find(|row| row.name == name).unwrap();
-        !broken_promises(&row.promise, counted).is_empty()
+        let (_, promise) = ROWS.iter().find(|(row, _)| row.name == name).unwrap();
+        !broken_promises(promise, counted).is_empty()
     }
 
-    fn refused(work: &str, answer: &str) -> Counted {
+    fn refused(work: RequestKind, answer: &str) -> Counted {
         let mut counted = good();
         counted.stale = 1;
-        counted.tally.unknown.insert(format!("{work}: {answer}"), 1);
+        counted.tally.unknown.insert(format!("{}: {answer}", work.name), 1);
         counted
     }
 
@@ -110,12 +113,12 @@ mod tests {
             |counted| counted.tally.false_404s = 1,
             |counted| counted.recovered_ms = None,
         ];
-        for row in &ROWS {
+        for (row, promise) in &ROWS {
             for one in breaks {
                 let mut counted = Counted { stale: 1, ..good() };
-                assert!(broken_promises(&row.promise, &counted).is_empty(), "{}", row.name);
+                assert!(broken_promises(promise, &counted).is_empty(), "{}", row.name);
                 one(&mut counted);
-                assert!(!broken_promises(&row.promise, &counted).is_empty(), "{}", row.name);
+                assert!(!broken_promises(promise, &counted).is_empty(), "{}", row.name);
             }
         }
     }

@@ -13,8 +13,14 @@ use lodge_testbed::Kind;
 use rand::RngExt as _;
 use serde_json::json;
 
-use super::{Client, EDIT, Expected, RequestOutcome, Route};
-use crate::http::Http;
+use super::{
+    expected::{Expected, Links},
+    kinds::EDIT,
+};
+use crate::{
+    faults::workload::{Client, RequestOutcome, Route},
+    http::Http,
+};
 
 /// Links that are edited concurrently.
 const LINKS: usize = 8;
@@ -47,7 +53,7 @@ struct EditedLink {
     version: usize,
 }
 
-pub(super) fn work(mut client: Client) {
+pub(super) fn work(mut client: Client<Links>) {
     let mut links: Vec<EditedLink> = Vec::new();
     let mut left_alone: VecDeque<(EditedLink, Instant)> = VecDeque::new();
     while !client.is_to_stop() {
@@ -68,7 +74,7 @@ pub(super) fn work(mut client: Client) {
     }
     for link in links {
         let targets = vec![link.target()];
-        client.common.ledger.expect(Expected { short: link.short, targets, is_edited: true });
+        client.app.0.push(Expected { short: link.short, targets, is_edited: true });
     }
 }
 
@@ -78,7 +84,7 @@ impl EditedLink {
     }
 }
 
-fn make(client: &mut Client) -> Option<EditedLink> {
+fn make(client: &mut Client<Links>) -> Option<EditedLink> {
     let short = client.fresh();
     let mut link = EditedLink { short, key: String::new(), version: 0 };
     let route = client.any_route(None);
@@ -92,12 +98,12 @@ fn make(client: &mut Client) -> Option<EditedLink> {
 }
 
 /// Edits a link; returns `None` if the outcome is unknown.
-fn edit(client: &mut Client, mut link: EditedLink) -> Option<EditState> {
+fn edit(client: &mut Client<Links>, mut link: EditedLink) -> Option<EditState> {
     let before = link.target();
     link.version += 1;
     if !send(client, &link) {
         let targets = vec![before, link.target()];
-        client.common.ledger.expect(Expected { short: link.short, targets, is_edited: true });
+        client.app.0.push(Expected { short: link.short, targets, is_edited: true });
         return None;
     }
     let targets = vec![link.target()];
@@ -106,12 +112,12 @@ fn edit(client: &mut Client, mut link: EditedLink) -> Option<EditState> {
         return Some(EditState::Again(link));
     }
     let short = link.short.clone();
-    client.common.ledger.expect(Expected { short, targets, is_edited: true });
+    client.app.0.push(Expected { short, targets, is_edited: true });
     Some(EditState::Enough(link))
 }
 
 /// Checks a link with all edits, once the last one must be visible on every web process.
-fn look_again(client: &mut Client, links: &VecDeque<(EditedLink, Instant)>) {
+fn look_again(client: &mut Client<Links>, links: &VecDeque<(EditedLink, Instant)>) {
     let route = client.any_route(None);
     let Some((link, since)) = links.get(client.random.random_range(..LEFT_ALONE)) else { return };
     if route.member.kind == Kind::Web && since.elapsed() > SEEN {
@@ -120,7 +126,7 @@ fn look_again(client: &mut Client, links: &VecDeque<(EditedLink, Instant)>) {
 }
 
 /// Sends an edit until it is acknowledged; returns false if it never is.
-fn send(client: &mut Client, link: &EditedLink) -> bool {
+fn send(client: &mut Client<Links>, link: &EditedLink) -> bool {
     let (mut route, once) = (client.any_route(None), client.fresh());
     if client.common.replaces {
         return client.put(EDIT, route, &link.short, &link.target());
@@ -135,7 +141,7 @@ fn send(client: &mut Client, link: &EditedLink) -> bool {
     false
 }
 
-fn patch(client: &Client, route: Route, link: &EditedLink, once: &str) -> bool {
+fn patch(client: &Client<Links>, route: Route, link: &EditedLink, once: &str) -> bool {
     let (path, key) = (format!("/api/links/{}", link.short), format!("Bearer {}", link.key));
     let body = json!({ "target": link.target() });
     let headers = [("Authorization", key.as_str()), ("Idempotency-Key", once)];
@@ -145,7 +151,7 @@ fn patch(client: &Client, route: Route, link: &EditedLink, once: &str) -> bool {
 
 /// Reads the link from every web process until it shows the edit. An older version is an error if the
 /// request was sent more than a second after the acknowledgement.
-fn check_all_webs(client: &Client, short: &str, wanted: &[String]) {
+fn check_all_webs(client: &Client<Links>, short: &str, wanted: &[String]) {
     let acknowledged = Instant::now();
     for route in client.common.webs() {
         while !client.common.ledger.is_struck(route.member) {
@@ -159,7 +165,7 @@ fn check_all_webs(client: &Client, short: &str, wanted: &[String]) {
 
 /// Reads the link from one web process; returns whether the check is finished.
 fn check_web(
-    client: &Client,
+    client: &Client<Links>,
     route: Route,
     short: &str,
     wanted: &[String],
@@ -176,7 +182,7 @@ fn check_web(
     }
     let is_late = asked > since + SEEN;
     if is_late && status == Some(307) {
-        client.common.ledger.late_edit();
+        client.common.ledger.count(|tally| tally.late_edits += 1);
     }
     is_late
 }

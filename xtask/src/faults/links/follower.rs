@@ -4,13 +4,17 @@
 
 use std::{sync::atomic::Ordering, time::Instant};
 
-use super::{Client, Expected, KNOWN, RequestOutcome, Route};
+use super::{
+    expected::{Expected, Links},
+    kinds::KNOWN,
+};
+use crate::faults::workload::{Client, RequestKind, RequestOutcome, Route};
 
 /// Maximum number of known links.
 const KNOWN_MAX: usize = 50;
 
 /// Follows the newest links; a follower of `KNOWN` links follows those again during a fault.
-pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
+pub(super) fn work(mut client: Client<Links>, route: Route, kind: RequestKind) {
     let mut known: Vec<Expected> = Vec::new();
     for turn in 0_usize.. {
         if client.is_to_stop() {
@@ -19,9 +23,9 @@ pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
         let has_failed = client.common.has_failed.load(Ordering::Acquire);
         if has_failed && !known.is_empty() {
             follow(&client, kind, route, &known[turn % known.len()]);
-        } else if let Some(link) = client.common.ledger.newest(turn * 7 % 20)
+        } else if let Some(link) = client.app.0.newest(turn * 7 % 20)
             && follow(&client, kind, route, &link)
-            && kind == KNOWN
+            && kind.name == KNOWN.name
             && known.len() < KNOWN_MAX
         {
             known.push(link);
@@ -31,7 +35,7 @@ pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
 }
 
 /// Follows a link; returns whether it redirects to its target.
-fn follow(client: &Client, work: &'static str, route: Route, link: &Expected) -> bool {
+fn follow(client: &Client<Links>, work: RequestKind, route: Route, link: &Expected) -> bool {
     let began = Instant::now();
     let answer = client.common.http.send("GET", route.address, &format!("/{}", link.short));
     let mut fate = RequestOutcome::of_answer(answer.as_ref(), |answer| {

@@ -8,10 +8,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use lodge_testbed::{Cluster, Kind, Member, wait_until};
+use lodge_testbed::{Cluster, wait_until};
 use serde_json::Value;
 
-use super::workload::{Expected, SharedState};
+use super::expected::Expected;
+use crate::faults::workload::{Loss, SharedState, metric};
 
 /// Each worker has updated its count of waiting links within this time.
 const LOOKED: Duration = Duration::from_secs(3);
@@ -25,10 +26,16 @@ const CLIENTS: usize = 6;
 /// Tries of a link whose answers leave it unknown whether it exists.
 const TRIES: usize = 10;
 
+/// Counts what is lost or duplicated.
+pub(super) fn check(common: &SharedState, links: &[Expected], cluster: &Cluster) -> Result<Loss> {
+    let lost = lost(common, links, cluster)?;
+    Ok(Loss { lost, duplicated: duplicated(common)? })
+}
+
 /// Counts acknowledged links that do not redirect to their target: on one web process; edited links on all of them, and
 /// all links on a process without caches, once no link waits to be stored. Until then an older target of an edited link
 /// is not a loss; whether it was served too long is counted apart, as late edits.
-pub(crate) fn lost(common: &SharedState, links: &[Expected], cluster: &Cluster) -> Result<u64> {
+fn lost(common: &SharedState, links: &[Expected], cluster: &Cluster) -> Result<u64> {
     let webs: Vec<SocketAddr> = common.webs().map(|route| route.address).collect();
     let (edited, others): (Vec<&Expected>, Vec<&Expected>) =
         links.iter().partition(|link| link.is_edited);
@@ -58,7 +65,7 @@ fn wait_stored(common: &SharedState, cluster: &Cluster) -> Result<()> {
 }
 
 /// Waits until every web process answers 404 for an unknown short.
-pub(crate) fn wait_complete(common: &SharedState) -> Result<()> {
+pub(super) fn wait_complete(common: &SharedState) -> Result<()> {
     let unknown = format!("/{}-unknown", common.tag);
     common.webs().try_for_each(|web| {
         wait_until(&format!("a 404 of {}", web.member), DRAINED, || {
@@ -98,7 +105,7 @@ fn leads(common: &SharedState, web: SocketAddr, link: &Expected) -> Result<bool>
 }
 
 /// Counts duplicates of links that were created with an Idempotency-Key.
-pub(crate) fn duplicated(common: &SharedState) -> Result<u64> {
+fn duplicated(common: &SharedState) -> Result<u64> {
     let web = common.webs().next().context("no web process")?.address;
     let bearer = format!("Bearer {}", common.api_key);
     let (mut targets, mut after) = (Vec::new(), String::new());
@@ -118,20 +125,4 @@ pub(crate) fn duplicated(common: &SharedState) -> Result<u64> {
     targets.sort_unstable();
     targets.dedup();
     Ok((listed - targets.len()) as u64)
-}
-
-/// The web processes' counts of redirects that may be out of date.
-pub(crate) fn stale(common: &SharedState, cluster: &Cluster) -> Vec<u64> {
-    let counts = metric(common, cluster, "lodge_links_stale_total");
-    counts.into_iter().map(Option::unwrap_or_default).collect()
-}
-
-/// A metric of each web process; `None` if the process does not answer or lacks the metric.
-fn metric(common: &SharedState, cluster: &Cluster, name: &str) -> Vec<Option<u64>> {
-    let read = |web| {
-        let metrics = common.http.send("GET", cluster.layout().ops(web), "/metrics")?.body;
-        let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
-        metrics.lines().find_map(value)
-    };
-    Member::of(Kind::Web).map(read).collect()
 }
