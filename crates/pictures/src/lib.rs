@@ -7,6 +7,7 @@
 mod child;
 mod decode;
 mod jpeg;
+mod moving;
 mod png;
 mod polyglot;
 mod process;
@@ -19,6 +20,7 @@ mod webp;
 pub use crate::{
     child::decode_here,
     decode::decode,
+    moving::{PicturesComparison, PicturesMove},
     process::{DecoderOptions, DecoderProcess},
     sandbox::{Sandbox, probe_sandbox},
     store::ObjectPictures,

@@ -260,7 +260,7 @@ fn is_unfinished(name: &OsStr) -> bool {
 }
 
 /// Turns a not-found error into `nothing`.
-fn absent<T>(error: object_store::Error, nothing: T) -> object_store::Result<T> {
+pub(crate) fn absent<T>(error: object_store::Error, nothing: T) -> object_store::Result<T> {
     match error {
         object_store::Error::NotFound { .. } => Ok(nothing),
         error => Err(error),
@@ -296,6 +296,6 @@ fn place(id: PictureId, size: PictureSize) -> path::Path {
 }
 
 /// Returns the id in the path of a picture; `None` for a foreign file.
-fn named(place: &path::Path) -> Option<PictureId> {
+pub(crate) fn named(place: &path::Path) -> Option<PictureId> {
     place.filename()?.split_once('-')?.0.parse().ok()
 }

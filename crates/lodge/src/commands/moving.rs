@@ -12,12 +12,13 @@ use lodge_domain::{
     Clock, Error, SystemClock,
     links::moving::{Differences, Move, Moved, Phase, Progress},
 };
+use lodge_pictures::{PicturesComparison, PicturesMove};
 use lodge_sql::TableComparison;
 
 use super::progress::progress_bar;
 use crate::{
     commands::out::{errln, outln},
-    config::{options::ConfigOptions, sources},
+    config::{options::ConfigOptions, sources, stores::PictureStorage},
     wiring::{AccountsMove, Moves},
 };
 
@@ -27,6 +28,9 @@ pub(crate) struct MoveOptions {
     /// The data folder to move. It is locked during the move and not changed.
     #[arg(long, value_name = "FOLDER")]
     from: PathBuf,
+    /// The folder with the pictures of accounts, if the old configuration has `accounts.pictures`.
+    #[arg(long, value_name = "FOLDER")]
+    pictures: Option<PathBuf>,
     /// The configuration file of the new servers. [default: ./lodge.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -40,14 +44,20 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let moves = Moves::prepare(&config, &options.from).await?;
+        let moves = Moves::prepare(&config, &options.from, options.pictures.as_deref()).await?;
         let mut are_equal = true;
         if let Some(links) = &moves.links {
             are_equal &= move_links(links).await?;
         }
+        // Before the accounts that have them: servers may use these once they are compared.
+        for (what, pictures) in &moves.pictures {
+            are_equal &= move_pictures(what, pictures).await?;
+        }
         if let Some(accounts) = &moves.accounts {
             are_equal &= move_accounts(accounts).await?;
-            outln!("{}", pictures_notice(&options.from));
+            if config.pictures.store == PictureStorage::Files {
+                outln!("{}", pictures_notice(&options.from));
+            }
         }
         if moves.leaves_accounts().await? {
             outln!("{}", accounts_notice(&options.from));
@@ -106,6 +116,22 @@ async fn move_accounts(accounts: &AccountsMove) -> Result<bool> {
     Ok(differences == 0)
 }
 
+/// Returns whether the copies are equal.
+async fn move_pictures(what: &str, pictures: &PicturesMove) -> Result<bool> {
+    let began = Instant::now();
+    let bar = progress_bar(0, "{pos} {msg}")?;
+    bar.set_message(format!("pictures of {what}"));
+    let compared = pictures.run(&|done| bar.set_position(done)).await.map_err(with_cause);
+    bar.finish_and_clear();
+    let PicturesComparison { pictures, differences } = compared?;
+    outln!(
+        "{pictures} pictures of {what}, {:.1} s, {}",
+        began.elapsed().as_secs_f64(),
+        verdict(differences)
+    );
+    Ok(differences == 0)
+}
+
 /// Says how the new servers find the pictures of the moved accounts.
 fn pictures_notice(folder: &Path) -> String {
     format!(
@@ -157,13 +183,12 @@ fn report(moved: &Moved, began: Instant) -> bool {
     *count == 0
 }
 
-/// Includes the cause, which the operator may read but a caller may not.
+/// Includes the causes, which the operator may read but a caller may not.
 fn with_cause(error: Error) -> anyhow::Error {
     match error {
-        Error::Unavailable { cause, .. } => {
-            anyhow!(cause).context("the move was interrupted; run the command again to resume")
-        }
-        Error::Internal(cause) => anyhow!(cause).context("the move failed"),
+        Error::Unavailable { .. } => anyhow!(error.log_text())
+            .context("the move was interrupted; run the command again to resume"),
+        Error::Internal(_) => anyhow!(error.log_text()).context("the move failed"),
         error => error.into(),
     }
 }

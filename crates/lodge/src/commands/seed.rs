@@ -15,7 +15,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use lodge_domain::{
     Clock, Error, SystemClock,
-    accounts::{AccountEventKind, Accounts, NewAccount, Username},
+    accounts::{AccountEventKind, Accounts, NewAccount, Picture, SessionDigest, Username},
     passwords::{Password, PasswordHash},
 };
 use lodge_load::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
@@ -25,7 +25,7 @@ use super::progress::progress_bar;
 use crate::{
     commands::out::{errln, outln},
     config::{App, Config, Role as ProcessRole, options::ConfigOptions, sources},
-    wiring,
+    wiring::{self, Services},
 };
 
 /// Accounts per transaction. Names are in random order, so each transaction changes nearly every page of
@@ -37,6 +37,9 @@ const PAGE_CACHE_MIB: u32 = 512;
 
 /// Concurrent sign-ins, which share a commit.
 const SESSIONS_AT_ONCE: usize = 1_000;
+
+/// As many with pictures: the store of pictures has a bound.
+const PICTURES_AT_ONCE: usize = 32;
 
 /// Attempts per transaction, and the pause between them: the previous transaction may have filled the
 /// write-ahead log.
@@ -64,6 +67,9 @@ pub(crate) struct SeedOptions {
     /// The file to create with the session tokens, one per line, readable only by its owner
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// A picture for each account with a session
+    #[arg(long, value_name = "FILE", requires = "sessions")]
+    picture: Option<PathBuf>,
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -89,8 +95,9 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     mark_seeded(&options.data)?;
     let tokens = options.tokens.as_ref().map(|file| create_private_file(file)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let made = runtime
-        .block_on(with_accounts(&config, async |accounts| users(accounts, options).await))?;
+    let made = runtime.block_on(with_services(&config, async |services| {
+        users(accounts(services)?, options).await
+    }))?;
     let bytes = folder_bytes(&config.data)?;
     outln!(
         "{} accounts, {made} of them new; {bytes} bytes on disk, {} per account",
@@ -99,8 +106,8 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     );
     if let Some(tokens) = tokens {
         let tokens = BufWriter::new(tokens);
-        runtime.block_on(with_accounts(&config, async |accounts| {
-            sessions(accounts, options, tokens).await
+        runtime.block_on(with_services(&config, async |services| {
+            sessions(services, options, tokens).await
         }))?;
         outln!(
             "{} sessions; {} more bytes on disk",
@@ -129,16 +136,19 @@ fn create_private_file(file: &Path) -> Result<File> {
     made.with_context(|| format!("cannot create {}", file.display()))
 }
 
-/// Opens the folder, runs `work` on its accounts and closes the folder, so that all data is on disk.
-async fn with_accounts<T>(
+/// Opens the folder, runs `work` on its services and closes the folder, so that all data is on disk.
+async fn with_services<T>(
     config: &Config,
-    work: impl AsyncFnOnce(&Accounts) -> Result<T>,
+    work: impl AsyncFnOnce(&Services) -> Result<T>,
 ) -> Result<T> {
     let services = wiring::services(config).await?;
-    let accounts = services.accounts.clone().context("accounts are not stored here")?;
-    let done = work(&accounts).await;
+    let done = work(&services).await;
     services.engines.close().await.context("the data folder did not close cleanly")?;
     done
+}
+
+fn accounts(services: &Services) -> Result<&Accounts> {
+    services.accounts.as_deref().context("accounts are not stored here")
 }
 
 /// Returns the total size of the folder's files, in bytes.
@@ -229,15 +239,17 @@ fn account(number: u64, hash: &PasswordHash) -> Result<NewAccount> {
 
 /// Starts sessions for randomly drawn accounts, and writes their tokens.
 async fn sessions(
-    accounts: &Accounts,
+    services: &Services,
     options: &SeedOptions,
     mut tokens: impl Write,
 ) -> Result<()> {
     let (users, count) = (usize::try_from(options.users)?, usize::try_from(options.sessions)?);
     let drawn = rand::seq::index::sample(&mut rand::rng(), users, count);
     let mut told = ProgressLog::new("sessions", options.sessions)?;
-    let begun = stream::iter(drawn).map(|number| session(accounts, number as u64));
-    let mut begun = begun.buffered(SESSIONS_AT_ONCE);
+    let picture = picture(services, options).await?;
+    let begun = stream::iter(drawn).map(|number| session(services, number as u64, picture.clone()));
+    let at_once = if picture.is_some() { PICTURES_AT_ONCE } else { SESSIONS_AT_ONCE };
+    let mut begun = begun.buffered(at_once);
     let mut count = 0;
     while let Some(token) = begun.try_next().await? {
         writeln!(tokens, "{token}")?;
@@ -247,10 +259,25 @@ async fn sessions(
     Ok(tokens.flush()?)
 }
 
-/// Starts a session for one account. Returns its token.
-async fn session(accounts: &Accounts, number: u64) -> Result<String> {
-    let name = name(number)?;
+/// Decodes the picture of the options.
+async fn picture(services: &Services, options: &SeedOptions) -> Result<Option<Picture>> {
+    let Some(file) = &options.picture else { return Ok(None) };
+    let upload = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let pictures = services.pictures().context("pictures are not served here")?;
+    Ok(Some(pictures.decoded(upload.into()).await?))
+}
+
+/// Starts a session for one account, and sets its picture. Returns its token.
+async fn session(services: &Services, number: u64, picture: Option<Picture>) -> Result<String> {
+    let (accounts, name) = (accounts(services)?, name(number)?);
     let account = accounts.user(&name).await.with_context(|| format!("no account {name}"))?;
     let begun = accounts.begin(account, AccountEventKind::SignedIn, "lodge load", None).await?;
-    Ok(begun.with_context(|| format!("cannot start a session for {name}"))?.token)
+    let token = begun.with_context(|| format!("cannot start a session for {name}"))?.token;
+    if let Some(picture) = picture {
+        let pictures = services.pictures().context("pictures are not served here")?;
+        let session = SessionDigest::of(&token);
+        let me = accounts.who(session).await?;
+        pictures.set(session, &me, picture).await?;
+    }
+    Ok(token)
 }

@@ -5,24 +5,27 @@ use std::{path::Path, sync::Arc};
 use anyhow::{Result, anyhow};
 use lodge_domain::{Error, links::moving::Move};
 use lodge_engines::mariadb::MoveDestination;
+use lodge_pictures::PicturesMove;
 use lodge_sql::{TableComparison, Watch, compare_accounts, copy_accounts};
 use lodge_sqlite::MovingFolder;
 
-use super::{cluster, engine::with_causes, mariadb, stores::options};
+use super::{cluster, engine::with_causes, mariadb, pictures, stores::options};
 use crate::config::{
     Config,
     sources::BadConfig,
-    stores::{AccountsStore, LinkStore},
+    stores::{AccountsStore, LinkStore, PictureStorage},
 };
 
-const NO_DESTINATION: &str = "links.store must be \"cassandra\", or accounts.store \"mariadb\" in a process with the role accounts: \
-     the configuration must describe the destination of the move";
+const NO_DESTINATION: &str = "links.store must be \"cassandra\", accounts.store \"mariadb\" in a process with the role accounts, or \
+     pictures.store \"s3\": the configuration must describe the destination of the move";
 
 /// What is moved from one data folder, each app to the store that the configuration names.
 pub(crate) struct Moves {
     folder: Arc<MovingFolder>,
     /// Links to Cassandra.
     pub(crate) links: Option<Move>,
+    /// Pictures to a bucket, each with what it is of.
+    pub(crate) pictures: Vec<(&'static str, PicturesMove)>,
     /// Accounts to MariaDB.
     pub(crate) accounts: Option<AccountsMove>,
 }
@@ -36,11 +39,17 @@ pub(crate) struct AccountsMove {
 }
 
 impl Moves {
-    /// Locks the data folder `from`, and connects to the stores of the configuration.
-    pub(crate) async fn prepare(config: &Config, from: &Path) -> Result<Self> {
+    /// Locks the data folder `from`, and connects to the stores of the configuration. Pictures of accounts are in
+    /// `of_accounts`, if they are not in the data folder.
+    pub(crate) async fn prepare(
+        config: &Config,
+        from: &Path,
+        of_accounts: Option<&Path>,
+    ) -> Result<Self> {
         let has_links = config.links.store == LinkStore::Cassandra;
         let has_accounts = config.stores_accounts_in(AccountsStore::MariaDb);
-        if !has_links && !has_accounts {
+        let has_pictures = config.pictures.store == PictureStorage::S3;
+        if !has_links && !has_accounts && !has_pictures {
             return Err(anyhow!(NO_DESTINATION).context(BadConfig));
         }
         let folder = Arc::new(MovingFolder::open(from, &options(config))?);
@@ -55,16 +64,22 @@ impl Moves {
         } else {
             None
         };
-        Ok(Self { folder, links, accounts })
+        let board = folder.accounts_id().await.map_err(of_folder)?;
+        let pictures = pictures::moves(config, from, of_accounts, board)?;
+        Ok(Self { folder, links, pictures, accounts })
     }
 
-    /// Whether the folder has accounts that are not moved.
+    /// Whether the folder has accounts that are not moved with its links.
     pub(crate) async fn leaves_accounts(&self) -> Result<bool> {
-        if self.accounts.is_some() {
+        if self.links.is_none() || self.accounts.is_some() {
             return Ok(false);
         }
-        self.folder.has_accounts().await.map_err(|error| with_causes("the folder", error))
+        self.folder.has_accounts().await.map_err(of_folder)
     }
+}
+
+fn of_folder(error: Error) -> anyhow::Error {
+    with_causes("the folder", error)
 }
 
 impl AccountsMove {

@@ -15,7 +15,7 @@ use lodge_domain::{
     },
 };
 use lodge_engines::s3::{Bucket, Options};
-use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures, probe_sandbox};
+use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures, PicturesMove, probe_sandbox};
 
 use super::{
     engine::with_causes,
@@ -27,6 +27,9 @@ use crate::config::{Config, S3Config, stores::PictureStorage};
 /// The folder of message pictures, in the data folder beside the database that refers to them. It must not be shared
 /// with other processes, which cannot tell which pictures are in use.
 const OF_MESSAGES: &str = "message-pictures";
+
+/// The folder of account pictures in the data folder, unless the configuration names another.
+const OF_ACCOUNTS_IN_DATA: &str = "pictures";
 
 /// The folder of account pictures in a bucket.
 const OF_ACCOUNTS: &str = "accounts";
@@ -112,6 +115,28 @@ fn folder_of_messages(board: [u8; 32]) -> String {
     format!("messages-{id}")
 }
 
+/// Opens the moves of the pictures of a data folder to the bucket, if pictures are in one, each with what it is of.
+/// Those of accounts are in `of_accounts`, if they are not in the data folder; `board` is the id of its database.
+pub(super) fn moves(
+    config: &Config,
+    from: &Path,
+    of_accounts: Option<&Path>,
+    board: [u8; 32],
+) -> Result<Vec<(&'static str, PicturesMove)>> {
+    let Some(bucket) = bucket(config)? else { return Ok(Vec::new()) };
+    let in_data = from.join(OF_ACCOUNTS_IN_DATA);
+    let mut moves = Vec::new();
+    for (what, folder, to) in [
+        ("accounts", of_accounts.unwrap_or(&in_data), bucket.folder(OF_ACCOUNTS)),
+        ("messages", &from.join(OF_MESSAGES), bucket.folder(&folder_of_messages(board))),
+    ] {
+        let opened = PicturesMove::open(folder, to);
+        let opened = opened.with_context(|| format!("cannot read {}", folder.display()))?;
+        moves.extend(opened.map(|opened| (what, opened)));
+    }
+    Ok(moves)
+}
+
 fn open_folder(folder: &Path) -> Result<ObjectPictures> {
     ObjectPictures::in_folder(folder)
         .with_context(|| format!("accounts.pictures: {} is not usable", folder.display()))
@@ -119,7 +144,7 @@ fn open_folder(folder: &Path) -> Result<ObjectPictures> {
 
 fn folder(config: &Config) -> PathBuf {
     let named = &config.accounts.pictures;
-    if named.as_os_str().is_empty() { config.data.join("pictures") } else { named.clone() }
+    if named.as_os_str().is_empty() { config.data.join(OF_ACCOUNTS_IN_DATA) } else { named.clone() }
 }
 
 /// Returns a path to the running executable. On Linux, `/proc/self/exe` still refers to it after an upgrade has

@@ -26,7 +26,7 @@ use tokio::{
 
 use crate::{
     accounts::{sign_in, sign_up},
-    server::Lodge,
+    server::{Lodge, Server, text},
     testbed::{cluster, fresh},
 };
 
@@ -159,35 +159,64 @@ async fn a_long_answer_takes_little_memory_and_little_of_the_log() {
     assert!(said.contains("limit") && !said.contains("retries"), "{said}");
 }
 
-#[test]
-fn a_process_keeps_pictures_in_the_bucket_and_not_in_its_folder() {
+/// Returns a process with pictures in the bucket, below a prefix.
+fn in_bucket(lodge: Lodge, prefix: &str) -> Lodge {
     let settings = cluster().layout().picture_settings();
-    let process =
-        settings.into_iter().fold(Lodge::new(), |lodge, (name, value)| lodge.with(name, &value));
-    let process = process.with("LODGE_S3_PREFIX", &fresh("pictures"));
-    let (lodge, server) = process.with("LODGE_LOG_FILTER", "debug").started();
-    assert_eq!(sign_up(&server, "ada"), 201);
-    let token = sign_in(&server, "ada");
+    let lodge = settings.into_iter().fold(lodge, |lodge, (name, value)| lodge.with(name, &value));
+    lodge.with("LODGE_S3_PREFIX", prefix)
+}
+
+/// Signs up, and sets a picture and posts another. Returns the session, and where the pictures are.
+fn two_pictures(server: &Server) -> (String, [String; 2]) {
+    assert_eq!(sign_up(server, "ada"), 201);
+    let token = sign_in(server, "ada");
     let put = server.ask("PUT", "/api/me/picture").bearer(&token).body(&files::jpeg()[..]);
     let account = put.expect(200).json();
     let post = server.ask("POST", "/api/board/lobby/messages").bearer(&token);
     let parts = [("client_id", None, &b"one"[..]), ("picture", Some("f"), &files::jpeg())];
     let message = post.parts(&parts).expect(201).json();
+    let places = [&account["picture"]["large"], &message["picture"]["url"]];
+    (token, places.map(|place| place.as_str().unwrap().to_owned()))
+}
+
+fn statuses(server: &Server, token: &str, places: &[String; 2]) -> [u16; 2] {
+    places.each_ref().map(|place| server.ask("GET", place).bearer(token).send().status)
+}
+
+#[test]
+fn a_process_keeps_pictures_in_the_bucket_and_not_in_its_folder() {
+    let process = in_bucket(Lodge::new(), &fresh("pictures"));
+    let (lodge, server) = process.with("LODGE_LOG_FILTER", "debug").started();
+    let (token, places) = two_pictures(&server);
     let secret = cluster().layout().secret(Kind::S3).unwrap();
     assert!(!server.log().contains(&secret));
     assert_eq!(server.stop(), Some(0));
     let server = lodge.start();
-    for place in [&account["picture"]["large"], &message["picture"]["url"]] {
-        let picture = server.ask("GET", place.as_str().unwrap()).bearer(&token).expect(200);
-        assert!(picture.body.starts_with(b"\xff\xd8"), "{place}");
-    }
+    assert_eq!(statuses(&server, &token, &places), [200; 2]);
     for folder in ["pictures", "message-pictures"] {
         assert!(!lodge.data().join(folder).exists(), "{folder}");
     }
-    // A process that keeps them in its folder does not have them.
-    let lodge = lodge.with("LODGE_PICTURES_STORE", "files").with("LODGE_S3_BUCKET", "");
     assert_eq!(server.stop(), Some(0));
-    let server = lodge.start();
-    let place = message["picture"]["url"].as_str().unwrap();
-    assert_eq!(server.ask("GET", place).bearer(&token).send().status, 404);
+    let on_files = lodge.with("LODGE_PICTURES_STORE", "files").with("LODGE_S3_BUCKET", "");
+    assert_eq!(statuses(&on_files.start(), &token, &places), [404; 2]);
+}
+
+#[test]
+fn a_move_brings_pictures_of_accounts_and_messages_into_the_bucket() {
+    let (source, server) = Lodge::new().started();
+    let (token, places) = two_pictures(&server);
+    assert_eq!(server.stop(), Some(0));
+    let prefix = fresh("moved");
+    for _ in 0..2 {
+        let moved = in_bucket(Lodge::new(), &prefix).run(&["move", "--from", text(&source.data())]);
+        let moved = moved.expect(0).out;
+        assert!(moved.starts_with("1 pictures of accounts, "), "{moved}");
+        assert!(moved.contains(" s, verified\n1 pictures of messages, "), "{moved}");
+        assert!(moved.ends_with(" s, verified\n"), "{moved}");
+    }
+    for folder in ["pictures", "message-pictures"] {
+        fs::remove_dir_all(source.data().join(folder)).unwrap();
+    }
+    let server = in_bucket(source, &prefix).start();
+    assert_eq!(statuses(&server, &token, &places), [200; 2]);
 }

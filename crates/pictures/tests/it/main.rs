@@ -4,5 +4,6 @@
 
 mod decoding;
 mod metadata;
+mod moving;
 mod process;
 mod store;
