@@ -94,7 +94,7 @@ pub(crate) fn with_own(lodge: &Path, work: impl FnOnce(&Cluster) -> Result<()>) 
 }
 
 /// The configured block of addresses, or the first in which the address of redis-1 is free.
-fn block() -> Result<u8> {
+pub(crate) fn block() -> Result<u8> {
     let is_free = |block: &u8| TcpListener::bind((Ipv4Addr::new(127, *block, 1, 1), 6379)).is_ok();
     Layout::wanted_block()
         .or_else(|| BLOCKS.into_iter().find(is_free))

@@ -140,7 +140,7 @@ const COUNTERS: [(&str, &str); 15] = [
 ];
 
 /// Latency histograms: of whole requests, and of the sections of account requests.
-const LATENCIES: [(&str, &str); 16] = [
+const LATENCIES: [(&str, &str); 18] = [
     (instruments::LATENCY, "From request head to response head, by method and route"),
     ("lodge_wire_get_connection_seconds", "Wait of a call for a connection, successful or not"),
     ("lodge_wire_send_seconds", "From a frame ready to send to its last byte"),
@@ -155,6 +155,11 @@ const LATENCIES: [(&str, &str); 16] = [
     ("lodge_accounts_cache_hit_seconds", "Session lookups answered from the cache"),
     ("lodge_accounts_cache_miss_seconds", "Session lookups sent to the accounts backend"),
     ("lodge_accounts_cache_write_seconds", "Writes of a session to the cache"),
+    ("lodge_mariadb_wait_seconds", "Wait of a transaction for a connection to MariaDB"),
+    (
+        "lodge_mariadb_transaction_seconds",
+        "Statements of a transaction in MariaDB, with its repetitions and COMMIT",
+    ),
     ("lodge_accounts_redis_get_seconds", "Reads of a copy of a session from Redis, found or not"),
     ("lodge_accounts_redis_set_seconds", "Writes of a copy of a session to Redis"),
     ("lodge_accounts_provider_seconds", "Requests to identity providers, by provider and outcome"),

@@ -174,7 +174,8 @@ impl Layout {
         .collect()
     }
 
-    fn redis_settings(&self) -> [(&'static str, String); 4] {
+    /// Returns the settings of a Lodge process that has copies in Redis.
+    pub fn redis_settings(&self) -> [(&'static str, String); 4] {
         [
             ("LODGE_REDIS_SENTINELS", self.list(Kind::Sentinel)),
             ("LODGE_REDIS_USERNAME", redis::USER.to_owned()),

@@ -50,15 +50,17 @@ impl Mariadb {
         self.address
     }
 
-    /// Creates the server's files from a fresh installation, which is created once and cached in `cache`. At each start
-    /// the server creates the users [`USER`] and [`ADMIN`], if absent, with `password`; [`USER`] may use databases whose
+    /// Creates the server's files, if absent, from a fresh installation, which is created once and cached in `cache`, and
+    /// writes its configuration. At each start the server creates the users [`USER`] and [`ADMIN`], if absent, with `password`; [`USER`] may use databases whose
     /// names begin with `lodge`. Fails if the installation fails.
     pub fn prepare(&self, cache: &Path, password: &str, tls: Option<&Authority>) -> Result<()> {
-        let template = template(cache)?;
-        fs::create_dir_all(&self.folder)?;
-        copy(&template, &self.data())?;
-        if let Some(node) = &self.galera {
-            node.prepare(&self.data())?;
+        if !self.data().exists() {
+            let template = template(cache)?;
+            fs::create_dir_all(&self.folder)?;
+            copy(&template, &self.data())?;
+            if let Some(node) = &self.galera {
+                node.prepare(&self.data())?;
+            }
         }
         let certificates = tls.map_or_else(String::new, |tls| {
             format!(
@@ -124,6 +126,12 @@ impl Mariadb {
     /// Creates a database, whose name begins with `lodge`. Fails if it exists or the server is down.
     pub fn create_database(&self, name: &str, password: &str) -> Result<()> {
         run(&mut self.client(&format!("CREATE DATABASE {name}"), password))
+    }
+
+    /// Returns the size of a database's files, in bytes. Fails if they cannot be read.
+    pub(crate) fn bytes_of(&self, database: &str) -> Result<u64> {
+        let files = fs::read_dir(self.data().join(database))?;
+        files.map(|file| Ok(file?.metadata()?.len())).sum()
     }
 
     /// Returns the command that runs a statement as [`ADMIN`].

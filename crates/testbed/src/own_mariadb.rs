@@ -1,4 +1,4 @@
-//! A MariaDB server for one test: to be killed, to be suspended, or to run out of disk space.
+//! A MariaDB server for one test or benchmark: to be killed, to be suspended, or to run out of disk space.
 
 use std::{
     fs::{self, File},
@@ -19,7 +19,7 @@ use crate::{
     process::{run, wait_until},
 };
 
-/// Its only database, which is empty at first.
+/// Its only database, which every server creates; it is empty at first.
 const DATABASE: &str = "lodge";
 
 /// The password of its users.
@@ -27,6 +27,9 @@ const PASSWORD: &str = "wz9-right-password";
 
 /// The longest start of the server.
 const START: Duration = Duration::from_mins(1);
+
+/// The longest stop of the server, which may have gigabytes to write.
+const STOP: Duration = Duration::from_mins(3);
 
 /// Starts a server on a tmpfs in a mount namespace of its own. The arguments are the size of the tmpfs, the folder of
 /// the server, and the command.
@@ -48,7 +51,8 @@ pub struct OwnMariadb {
 }
 
 impl OwnMariadb {
-    /// Starts a server with its files in `folder`, from an installation that is kept in `cache`.
+    /// Starts a server with its files in `folder`, which may have been used before, from an installation that is kept in
+    /// `cache`.
     pub fn start(folder: &Path, cache: &Path) -> Result<Self> {
         Self::start_on(folder, cache, false)
     }
@@ -67,7 +71,6 @@ impl OwnMariadb {
         own.server.prepare(cache, PASSWORD, Some(&own.authority()))?;
         write_secret(&own.password_file(), PASSWORD)?;
         own.start_again()?;
-        own.server.create_database(DATABASE, PASSWORD)?;
         Ok(own)
     }
 
@@ -102,6 +105,23 @@ impl OwnMariadb {
             process.wait()?;
         }
         Ok(())
+    }
+
+    /// Stops it, so that it has written everything to its files. Fails if it does not end in time.
+    pub fn stop(mut self) -> Result<()> {
+        self.signal(Signal::TERM)?;
+        let mut process = self.process.take().context("MariaDB does not run")?;
+        wait_until("the end of MariaDB", STOP, || !matches!(process.try_wait(), Ok(None)))
+    }
+
+    /// Sets a global variable until the next start.
+    pub fn set(&self, variable: &str, value: u64) -> Result<()> {
+        run(&mut self.server.client(&format!("SET GLOBAL {variable} = {value}"), PASSWORD))
+    }
+
+    /// Returns the size of the database's files, in bytes.
+    pub fn bytes(&self) -> Result<u64> {
+        self.server.bytes_of(DATABASE)
     }
 
     /// Suspends it: it accepts connections and never answers.

@@ -142,6 +142,7 @@ impl Lodge {
         let words = format!("accounts-seed --users {users} --sessions {sessions} --tokens tokens");
         let mut command = self.command(&self.program);
         command.arg("load").args(words.split_whitespace()).arg("--data").arg(&self.data);
+        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         printed(&mut command)
     }
 

@@ -14,6 +14,7 @@ mod nginx;
 mod options;
 mod prometheus;
 mod rides;
+mod seeded;
 mod tiers;
 mod usage;
 mod wrk;

@@ -251,17 +251,31 @@ impl Database for Pools {
     async fn run_read(&self, app: App, reads: ReadKind, work: Work) -> Result<()> {
         let Self { readers, scanners, .. } = self;
         match reads {
-            ReadKind::ByKey => readers.run(app, move |connection| connection.read(&work)).await,
+            ReadKind::ByKey => readers.run(app, timed(move |link| link.read(&work))).await,
             ReadKind::Scan | ReadKind::Export => {
-                scanners.run(app, move |connection| connection.read(&work)).await
+                scanners.run(app, timed(move |link| link.read(&work))).await
             }
             ReadKind::Snapshot | ReadKind::Search => {
-                scanners.run(app, move |connection| connection.snapshot(&work)).await
+                scanners.run(app, timed(move |link| link.snapshot(&work))).await
             }
         }
     }
 
     async fn run_write(&self, app: App, work: Work) -> Result<()> {
-        self.writers.run(app, move |connection| connection.write(&work)).await
+        self.writers.run(app, timed(move |link| link.write(&work))).await
+    }
+}
+
+/// Records how long the work waits for a connection, and how long it takes there.
+fn timed(
+    work: impl FnOnce(&mut Connection) -> Result<()>,
+) -> impl FnOnce(&mut Connection) -> Result<()> {
+    let asked = Instant::now();
+    move |connection| {
+        let began = Instant::now();
+        let outcome = work(connection);
+        metrics::histogram!("lodge_mariadb_wait_seconds").record(began - asked);
+        metrics::histogram!("lodge_mariadb_transaction_seconds").record(began.elapsed());
+        outcome
     }
 }

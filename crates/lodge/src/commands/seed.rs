@@ -24,13 +24,19 @@ use tokio::time::sleep;
 use super::progress::progress_bar;
 use crate::{
     commands::out::{errln, outln},
-    config::{App, Config, Role as ProcessRole, options::ConfigOptions, sources},
+    config::{
+        App, Config, Role as ProcessRole, options::ConfigOptions, sources, stores::AccountsStore,
+    },
     wiring::{self, Services},
 };
 
-/// Accounts per transaction. Names are in random order, so each transaction changes nearly every page of
+/// Accounts per transaction in a data folder. Names are in random order, so each transaction changes nearly every page of
 /// their index: the larger the transaction, the fewer times each page is written.
 const PAGE: u64 = 250_000;
+
+/// Accounts per transaction in MariaDB, and concurrent transactions: each account is a round trip to the server.
+const MARIADB_PAGE: u64 = 5_000;
+const MARIADB_PAGES_AT_ONCE: usize = 8;
 
 /// The page cache during seeding, in MiB: it holds the index of ten million names.
 const PAGE_CACHE_MIB: u32 = 512;
@@ -96,24 +102,22 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     let tokens = options.tokens.as_ref().map(|file| create_private_file(file)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let made = runtime.block_on(with_services(&config, async |services| {
-        users(accounts(services)?, options).await
+        users(accounts(services)?, options, config.accounts.store).await
     }))?;
+    outln!("{} accounts, {made} of them new", options.users);
     let bytes = folder_bytes(&config.data)?;
-    outln!(
-        "{} accounts, {made} of them new; {bytes} bytes on disk, {} per account",
-        options.users,
-        bytes / options.users
-    );
+    if config.stores_accounts_in(AccountsStore::Sqlite) {
+        outln!("{bytes} bytes on disk, {} per account", bytes / options.users);
+    }
     if let Some(tokens) = tokens {
         let tokens = BufWriter::new(tokens);
         runtime.block_on(with_services(&config, async |services| {
             sessions(services, options, tokens).await
         }))?;
-        outln!(
-            "{} sessions; {} more bytes on disk",
-            options.sessions,
-            folder_bytes(&config.data)?.saturating_sub(bytes)
-        );
+        outln!("{} sessions", options.sessions);
+        if config.stores_accounts_in(AccountsStore::Sqlite) {
+            outln!("{} more bytes on disk", folder_bytes(&config.data)?.saturating_sub(bytes));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -201,16 +205,23 @@ fn name(number: u64) -> Result<Username> {
 }
 
 /// Creates the accounts. Returns the number of new accounts.
-async fn users(accounts: &Accounts, options: &SeedOptions) -> Result<u64> {
+async fn users(accounts: &Accounts, options: &SeedOptions, store: AccountsStore) -> Result<u64> {
     let password = Password::parse("password", options.password.clone())?;
-    let hash = accounts.hash(password).await?;
-    let mut told = ProgressLog::new("accounts", options.users)?;
-    let (mut made, mut next) = (0, 0);
-    while next < options.users {
-        let until = options.users.min(next + PAGE);
-        made += page(accounts, next..until, &hash).await?;
-        next = until;
-        told.update(next);
+    let hash = &accounts.hash(password).await?;
+    let (size, at_once) = match store {
+        AccountsStore::Sqlite => (PAGE, 1),
+        AccountsStore::MariaDb => (MARIADB_PAGE, MARIADB_PAGES_AT_ONCE),
+    };
+    let ends = (0..options.users).step_by(usize::try_from(size)?);
+    let ends = ends.map(|begin| (begin, options.users.min(begin + size)));
+    let pages = stream::iter(ends).map(|(begin, end)| async move {
+        Ok::<_, anyhow::Error>((end, page(accounts, begin..end, hash).await?))
+    });
+    let mut pages = pages.buffered(at_once);
+    let (mut made, mut told) = (0, ProgressLog::new("accounts", options.users)?);
+    while let Some((end, made_there)) = pages.try_next().await? {
+        made += made_there;
+        told.update(end);
     }
     Ok(made)
 }

@@ -8,7 +8,7 @@ mod timing;
 use anyhow::Result;
 
 pub(crate) use self::setup::AccountsOptions;
-use self::setup::{start, with_seeded};
+use self::setup::Measured;
 use super::lodge;
 use crate::system::{self, FOR_BENCHES};
 
@@ -17,14 +17,16 @@ pub(crate) fn run(mut options: AccountsOptions) -> Result<()> {
     system::provide(FOR_BENCHES)?;
     lodge::build()?;
     options.settle();
-    let options = &options;
-    options.common.run(&[
-        ("size", &|| setup::size(options)),
-        ("reads", &|| reads::open_loop(options)),
-        ("saturation", &|| reads::saturation(options)),
-        ("busy", &|| reads::busy(options)),
-        ("sign-ins", &|| sign_ins::per_cpu_second(options)),
-        ("lookups", &|| timing::lookups(options)),
-        ("timing", &|| timing::kinds(options)),
-    ])
+    let all = Measured::open(&options)?;
+    let measured = &all;
+    let done = options.common.run(&[
+        ("size", &|| measured.size()),
+        ("reads", &|| reads::open_loop(measured)),
+        ("saturation", &|| reads::saturation(measured)),
+        ("busy", &|| reads::busy(measured)),
+        ("sign-ins", &|| sign_ins::per_cpu_second(measured)),
+        ("lookups", &|| timing::lookups(measured)),
+        ("timing", &|| timing::kinds(measured)),
+    ]);
+    done.and(all.close())
 }

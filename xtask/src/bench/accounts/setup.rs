@@ -1,24 +1,27 @@
-//! Options and server of all parts, on a data folder that is created once and kept.
+//! Options and servers of all parts.
 
-use std::{fs, path::PathBuf};
+use std::ops::Deref;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 
-use super::super::{
+use crate::bench::{
     lodge::{Lodge, Server, binary},
     options::Options,
+    seeded::{Seeded, Store},
 };
-use crate::process;
 
 #[derive(Args)]
 pub(crate) struct AccountsOptions {
     #[command(flatten)]
     pub(super) common: Options,
-    /// Accounts in the folder, which is created the first time, in minutes, and kept in target/bench.
+    /// The store of the accounts.
+    #[arg(long, value_enum, default_value_t = Store::Sqlite)]
+    pub(super) store: Store,
+    /// The number of accounts, which are created the first time, in minutes, and kept in target/bench.
     #[arg(long, default_value_t = 10_000_000)]
     pub(super) users: u64,
-    /// Valid sessions in the folder, of random accounts.
+    /// The number of their valid sessions, of random accounts.
     #[arg(long, default_value_t = 100_000)]
     pub(super) sessions: u64,
     /// Names of each kind whose sign-ins are timed.
@@ -27,7 +30,7 @@ pub(crate) struct AccountsOptions {
 }
 
 impl AccountsOptions {
-    /// Makes the folder small for quick runs.
+    /// Makes everything small for quick runs.
     pub(super) fn settle(&mut self) {
         if self.common.settle() {
             (self.users, self.sessions, self.names) = (20_000, 2_000, 20);
@@ -35,43 +38,46 @@ impl AccountsOptions {
     }
 }
 
-/// A Lodge with accounts alone, on the seeded folder.
-pub(super) fn with_seeded(options: &AccountsOptions) -> Result<Lodge> {
-    let lodge = Lodge::of(&binary(), folder(options)?);
-    Ok(lodge.with("LODGE_APPS", "accounts"))
+/// The options with the accounts that they ask for.
+pub(super) struct Measured<'a> {
+    options: &'a AccountsOptions,
+    seeded: Seeded,
 }
 
-/// Starts a process with both roles.
-pub(super) fn start(options: &AccountsOptions) -> Result<Server> {
-    with_seeded(options)?.start()
-}
-
-/// The file with the output of the creation of the folder, with its size.
-const SEED_OUTPUT: &str = "said.txt";
-
-/// The folder of this size, with the data folder `data` and the sessions' tokens in `tokens`; created if it
-/// does not exist or is incomplete. Remove `target/bench` after some weeks: sessions last 30 days.
-fn folder(options: &AccountsOptions) -> Result<PathBuf> {
-    let name = format!("accounts-{}-{}", options.users, options.sessions);
-    let folder = process::root().join("target/bench").join(name);
-    let note = folder.join(SEED_OUTPUT);
-    if note.exists() {
-        return Ok(folder);
+impl<'a> Measured<'a> {
+    /// Creates the accounts, if they do not exist.
+    pub(super) fn open(options: &'a AccountsOptions) -> Result<Self> {
+        let AccountsOptions { store, users, sessions, .. } = *options;
+        Ok(Self { options, seeded: Seeded::open(store, users, sessions, &binary())? })
     }
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
+
+    /// Returns a Lodge with these accounts alone.
+    pub(super) fn lodge(&self) -> Lodge {
+        self.seeded.lodge()
     }
-    fs::create_dir_all(&folder)?;
-    println!("creating {} accounts in {}", options.users, folder.display());
-    let said = Lodge::of(&binary(), folder.clone()).seed(options.users, options.sessions)?;
-    fs::write(&note, said).with_context(|| format!("{} cannot be written", note.display()))?;
-    Ok(folder)
+
+    /// Starts a process with both roles.
+    pub(super) fn start(&self) -> Result<Server> {
+        self.lodge().start()
+    }
+
+    /// Prints the bytes on disk when the accounts were created.
+    pub(super) fn size(&self) -> Result<()> {
+        println!("the accounts when they were created (a seed's estimate: 220 bytes per account):");
+        print!("{}", self.seeded.said()?);
+        Ok(())
+    }
+
+    /// Stops what the accounts are stored in.
+    pub(super) fn close(self) -> Result<()> {
+        self.seeded.close()
+    }
 }
 
-/// Prints the bytes on disk when the folder was created.
-pub(super) fn size(options: &AccountsOptions) -> Result<()> {
-    let said = fs::read_to_string(folder(options)?.join(SEED_OUTPUT))?;
-    println!("the folder when it was created (a seed's estimate: 220 bytes per account):");
-    print!("{said}");
-    Ok(())
+impl Deref for Measured<'_> {
+    type Target = AccountsOptions;
+
+    fn deref(&self) -> &AccountsOptions {
+        self.options
+    }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{AccountsOptions, start};
+use super::Measured;
 use crate::bench::{
     figures::{columns, table},
     usage::cpu_us_of_threads,
@@ -12,10 +12,10 @@ use crate::bench::{
 const HASH_THREADS: &str = "lodge-argon2";
 
 /// A closed loop, so that the hash threads never idle.
-pub(super) fn per_cpu_second(options: &AccountsOptions) -> Result<()> {
-    let lodge = start(options)?;
-    let (users, seconds) = (options.users, options.common.seconds);
-    let runs = options.common.each_run(|run| {
+pub(super) fn per_cpu_second(measured: &Measured<'_>) -> Result<()> {
+    let lodge = measured.start()?;
+    let (users, seconds) = (measured.users, measured.common.seconds);
+    let runs = measured.common.each_run(|run| {
         let before = cpu_us_of_threads(lodge.pid(), HASH_THREADS)?;
         let report = lodge
             .load(&format!(
@@ -35,5 +35,5 @@ pub(super) fn per_cpu_second(options: &AccountsOptions) -> Result<()> {
         "| a second of the hash threads' CPU time (bar 85, ceiling of the hash 94–117) | {per_cpu_s:.1}; runs {per_cpu_s:.1?} |"
     );
     println!("| a second | {rates:.1} |\n| p99, ms | {p99s:.0} |");
-    options.common.bar("85 sign-ins per second of CPU time", per_cpu_s.median() >= 85.0)
+    measured.common.bar("85 sign-ins per second of CPU time", per_cpu_s.median() >= 85.0)
 }

@@ -7,7 +7,7 @@ use lodge_load::{SEED_PASSWORD, seeded_name};
 use rand::seq::SliceRandom;
 use serde_json::json;
 
-use super::{AccountsOptions, start};
+use super::Measured;
 use crate::{
     bench::{
         figures::{Runs, table},
@@ -64,18 +64,18 @@ fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Runs>> {
 
 /// The first, the middle and the last account, and an unknown name; then names whose index page was not read
 /// just before.
-pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
-    let lodge = start(options)?;
-    let tries = TRIES.min(options.names);
-    let (first, middle, last) = (0, options.users / 2, options.users - 1);
+pub(super) fn lookups(measured: &Measured<'_>) -> Result<()> {
+    let lodge = measured.start()?;
+    let tries = TRIES.min(measured.names);
+    let (first, middle, last) = (0, measured.users / 2, measured.users - 1);
     let places = [("the first", first), ("the middle", middle), ("the last", last)];
     let known = |password, status| {
         places.map(|(what, at)| Kind { what, names: vec![seeded_name(at)], password, status })
     };
     let others = [
-        ("an unknown name", vec![seeded_name(options.users)]),
+        ("an unknown name", vec![seeded_name(measured.users)]),
         ("another account each time", (middle + 1..=middle + tries).map(seeded_name).collect()),
-        ("another unknown name each time", unknown(options)),
+        ("another unknown name each time", unknown(measured)),
     ];
     let others = others.map(|(what, names)| Kind { what, names, password: WRONG, status: 401 });
     let wrong: Vec<Kind> = known(WRONG, 401).into_iter().chain(others).collect();
@@ -83,7 +83,7 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
     let wrong_ms = interleaved(&lodge, &wrong, tries)?;
     let right_ms = interleaved(&lodge, &right, tries)?;
     table([
-        &format!("sign-in among {}, medians of {tries}", options.users),
+        &format!("sign-in among {}, medians of {tries}", measured.users),
         "wrong password, ms",
         "right password, ms",
     ]);
@@ -93,26 +93,26 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
     }
     // Names whose index page was read just before, and then the others.
     let of_one_kind = |kinds: &[Runs]| apart(&kinds.iter().map(Runs::median).collect()) < APART_MS;
-    options.common.bar(
+    measured.common.bar(
         "the time of a sign-in is independent of the place of its name",
         of_one_kind(&wrong_ms[..4]) && of_one_kind(&wrong_ms[4..]) && of_one_kind(&right_ms),
     )
 }
 
 /// Known and unknown names, banned accounts, and accounts without a password.
-pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
-    let lodge = start(options)?;
-    let numbers = 0..options.names;
+pub(super) fn kinds(measured: &Measured<'_>) -> Result<()> {
+    let lodge = measured.start()?;
+    let numbers = 0..measured.names;
     let kinds = [
         ("a known name, a wrong password", numbers.map(seeded_name).collect()),
-        ("an unknown name", unknown(options)),
-        ("a banned account", banned(options, &lodge)?),
-        ("an account without a password", without_password(options, &lodge)?),
+        ("an unknown name", unknown(measured)),
+        ("a banned account", banned(measured, &lodge)?),
+        ("an account without a password", without_password(measured, &lodge)?),
     ]
     .map(|(what, names)| Kind { what, names, password: WRONG, status: 401 });
-    let first = interleaved(&lodge, &kinds, options.names)?;
-    let second = interleaved(&lodge, &kinds, options.names)?;
-    let what = format!("{} sign-ins over as many names, in ms", options.names);
+    let first = interleaved(&lodge, &kinds, measured.names)?;
+    let second = interleaved(&lodge, &kinds, measured.names)?;
+    let what = format!("{} sign-ins over as many names, in ms", measured.names);
     table([&what, "median", "median of another run", "difference", "p90 of both"]);
     let (mut noise, mut medians) = (0.0_f64, Runs::default());
     for (place, kind) in kinds.iter().enumerate() {
@@ -127,7 +127,7 @@ pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
     println!(
         "kinds differ by {apart:.3} ms (medians of both runs together), two runs of one kind by up to {noise:.3} ms (bar: the first less than the second, and less than {APART_MS})"
     );
-    options.common.bar("the time of a sign-in reveals nothing", apart < noise.min(APART_MS))
+    measured.common.bar("the time of a sign-in reveals nothing", apart < noise.min(APART_MS))
 }
 
 /// The difference between maximum and minimum.
@@ -144,14 +144,14 @@ fn p90(values: &[f64]) -> f64 {
 }
 
 /// Names without an account.
-fn unknown(options: &AccountsOptions) -> Vec<String> {
-    (options.users..options.users + options.names).map(seeded_name).collect()
+fn unknown(measured: &Measured<'_>) -> Vec<String> {
+    (measured.users..measured.users + measured.names).map(seeded_name).collect()
 }
 
 /// Banned accounts with a password, created the first time.
-fn banned(options: &AccountsOptions, lodge: &Lodge) -> Result<Vec<String>> {
+fn banned(measured: &Measured<'_>, lodge: &Lodge) -> Result<Vec<String>> {
     let http = Http::new();
-    let names: Vec<String> = (0..options.names).map(|number| format!("banned-{number}")).collect();
+    let names: Vec<String> = (0..measured.names).map(|number| format!("banned-{number}")).collect();
     for name in &names {
         let status = post(lodge, &http, "/api/accounts", name, SEED_PASSWORD)?;
         ensure!(matches!(status, 201 | 409), "{name} was not created: {status}");
@@ -161,9 +161,9 @@ fn banned(options: &AccountsOptions, lodge: &Lodge) -> Result<Vec<String>> {
 }
 
 /// Accounts without a password, created the first time.
-fn without_password(options: &AccountsOptions, lodge: &Lodge) -> Result<Vec<String>> {
+fn without_password(measured: &Measured<'_>, lodge: &Lodge) -> Result<Vec<String>> {
     let names: Vec<String> =
-        (0..options.names).map(|number| format!("provided-{number}")).collect();
+        (0..measured.names).map(|number| format!("provided-{number}")).collect();
     lodge.write("provided.csv", &format!("username\n{}\n", names.join("\n")))?;
     lodge.admin("user import provided.csv")?;
     Ok(names)

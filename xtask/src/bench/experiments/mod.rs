@@ -4,31 +4,32 @@
 mod options;
 mod points;
 mod processes;
+mod records;
+mod stores;
 mod table;
 
 use std::fs;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 pub(crate) use self::options::ExperimentOptions;
-use self::{options::Part, points::Point, processes::Bench, table::Table};
+use self::{
+    options::Part, points::Point, processes::Bench, records::Records, stores::Stores, table::Table,
+};
 use super::lodge;
 
 /// Runs the experiments and prints their tables.
 pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
-    ensure!(
-        options.data.join("lodge.db").exists(),
-        "{} is not a data folder; create one with `lodge load accounts-seed`",
-        options.data.display()
-    );
     let lodge = if let Some(lodge) = &options.lodge {
         lodge.clone()
     } else {
         lodge::build()?;
         lodge::binary()
     };
-    let bench = Bench::new(options, lodge)?;
+    let records = Records::new(options)?;
+    let stores = Stores::open(options, &lodge)?;
+    let bench = Bench::new(options, lodge, &stores)?;
     let mut tables: Vec<Table> = Vec::new();
     for part in Part::value_variants() {
         if !options.only.is_empty() && !options.only.contains(part) {
@@ -36,7 +37,7 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
         }
         tables.push(Table::new(part.title()));
         for point in points::of(*part, options.users) {
-            let runs = runs(&bench, &point, options)?;
+            let runs = runs(&bench, &records, &point, options)?;
             if let Some(table) = tables.last_mut() {
                 table.add(&point, &runs);
             }
@@ -44,19 +45,23 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
         }
     }
     print!("{}", text(options, &tables));
-    Ok(())
+    stores.close()
 }
 
 fn runs(
     bench: &Bench<'_>,
+    records: &Records<'_>,
     point: &Point,
     options: &ExperimentOptions,
 ) -> Result<Vec<table::Figures>> {
     let mut runs = Vec::new();
     for number in 1..=options.repeat {
         eprintln!("{}: run {number} of {}", point.label, options.repeat);
-        let run = bench.run(point, number).with_context(|| point.label.clone())?;
-        runs.push(table::Figures::new(&run, point, options.duration));
+        let figures = records.of(point, number, || {
+            let run = bench.run(point, number)?;
+            Ok(table::Figures::new(&run, point, options.duration))
+        });
+        runs.push(figures.with_context(|| point.label.clone())?);
     }
     Ok(runs)
 }
@@ -93,7 +98,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        bench::lodge::{Lodge, Scratch},
+        bench::{
+            lodge::{Lodge, Scratch},
+            seeded::Store,
+        },
         process, test_binaries,
     };
 
@@ -118,13 +126,16 @@ mod tests {
         let port = port + 4 * PORTS.fetch_add(1, Ordering::Relaxed);
         ExperimentOptions {
             lodge: Some(lodge),
-            data: folder.path("data"),
-            tokens: folder.path("tokens"),
+            store: Store::Sqlite,
+            data: Some(folder.path("data")),
+            tokens: Some(folder.path("tokens")),
             users: 300,
+            sessions: 20,
             duration: Duration::from_millis(500),
             repeat: 1,
             sign_ins: 2,
             only: vec![Part::Realistic],
+            resume: false,
             markdown: Some(folder.path("tables.md")),
             port,
         }

@@ -4,6 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 
+use crate::bench::seeded::Store;
+
 /// TTL in seconds of an account in the seed's cache and in Lodge's.
 pub(super) const EXPIRY_S: u64 = 60;
 
@@ -12,15 +14,22 @@ pub(crate) struct ExperimentOptions {
     /// The binary of the servers and the load generator. Default: this tree's release, built first
     #[arg(long, value_name = "FILE")]
     pub(super) lodge: Option<PathBuf>,
-    /// The data folder that `lodge load accounts-seed` has filled. No server may run on it
-    #[arg(long, value_name = "FOLDER")]
-    pub(super) data: PathBuf,
+    /// The store of the accounts. With MariaDB, they are created the first time and kept in target/bench, and cached
+    /// sessions have copies in Redis
+    #[arg(long, value_enum, default_value_t = Store::Sqlite)]
+    pub(super) store: Store,
+    /// Without MariaDB: the data folder that `lodge load accounts-seed` has filled. No server may run on it
+    #[arg(long, value_name = "FOLDER", requires = "tokens")]
+    pub(super) data: Option<PathBuf>,
     /// The file with the sessions' tokens that it has written
-    #[arg(long, value_name = "FILE")]
-    pub(super) tokens: PathBuf,
-    /// The number of accounts that it has created
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub(super) tokens: Option<PathBuf>,
+    /// The number of accounts
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=lodge_load::SEEDED_MAX))]
     pub(super) users: u64,
+    /// With MariaDB: the number of sessions that are created
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(super) sessions: u64,
     /// Length of a run, such as 10s or 5m
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = lodge_load::parse_duration)]
     pub(super) duration: Duration,
@@ -33,6 +42,9 @@ pub(crate) struct ExperimentOptions {
     /// Run only this part; can be given more than once
     #[arg(long, value_enum, value_name = "PART")]
     pub(super) only: Vec<Part>,
+    /// Skip the runs of this length that have been completed on this commit
+    #[arg(long)]
+    pub(super) resume: bool,
     /// Also write the tables to this file, after each row
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,

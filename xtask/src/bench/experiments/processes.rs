@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 
 use super::{
     options::ExperimentOptions,
     points::{Point, RequestAccounts},
+    stores::Stores,
 };
 use crate::bench::{
     lodge::{Lodge, Report, Scratch, local},
@@ -27,7 +28,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) struct Bench<'a> {
     options: &'a ExperimentOptions,
     program: PathBuf,
-    data: PathBuf,
+    stores: &'a Stores,
     /// The working folder of the processes, with the sessions' tokens in the file `tokens`.
     folder: Scratch,
     patience: Duration,
@@ -42,13 +43,15 @@ pub(super) struct Run {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(options: &'a ExperimentOptions, program: PathBuf) -> Result<Self> {
+    pub(super) fn new(
+        options: &'a ExperimentOptions,
+        program: PathBuf,
+        stores: &'a Stores,
+    ) -> Result<Self> {
         let folder = Scratch::new()?;
-        let tokens = fs::canonicalize(&options.tokens)
-            .with_context(|| format!("--tokens {}", options.tokens.display()))?;
-        symlink(tokens, folder.path("tokens"))?;
-        let (program, data) = (fs::canonicalize(program)?, fs::canonicalize(&options.data)?);
-        Ok(Self { options, program, data, folder, patience: PATIENCE })
+        symlink(&stores.tokens, folder.path("tokens"))?;
+        let program = fs::canonicalize(program)?;
+        Ok(Self { options, program, stores, folder, patience: PATIENCE })
     }
 
     /// Starts both tiers, runs the load, and stops them.
@@ -56,9 +59,9 @@ impl<'a> Bench<'a> {
         let tiers = self.start(point)?;
         let before = scrape(&tiers)?;
         let report = thread::scope(|scope| {
-            let sign_in = || self.sign_in(&tiers.web, number);
+            let sign_in = || self.sign_in(tiers.web(), number);
             let sign_ins = (self.options.sign_ins > 0).then(|| scope.spawn(sign_in));
-            let report = self.read(&tiers.web, point, number);
+            let report = self.read(tiers.web(), point, number);
             let signed_in = sign_ins.map(ScopedJoinHandle::join).transpose();
             signed_in.ok().context("the sign-ins panicked")?.transpose()?;
             report
@@ -79,9 +82,11 @@ impl<'a> Bench<'a> {
         let web = lodge(self.folder.path("web"), 0)
             .with("LODGE_ACCOUNTS_CONNECTIONS", point.pool)
             .with("LODGE_ACCOUNTS_SESSION_CACHE_S", point.cache_s);
-        let accounts =
-            lodge(self.data.clone(), 2).with("LODGE_ACCOUNTS_CONNECTIONS_MAX", 2 * point.pool + 16);
-        let mut tiers = Tiers::start(accounts, web)?;
+        let accounts = lodge(self.stores.data.clone(), 2)
+            .with_all(self.stores.settings())
+            .with("LODGE_ACCOUNTS_SESSION_CACHE_S", point.cache_s)
+            .with("LODGE_ACCOUNTS_CONNECTIONS_MAX", 2 * point.pool + 16);
+        let mut tiers = Tiers::start(accounts, vec![web])?;
         let connections = format!("\nlodge_wire_connections {}\n", point.pool);
         tiers.accounts.wait_until("the tiers have their connections", |accounts| {
             accounts.metrics().is_ok_and(|metrics| metrics.contains(&connections))
@@ -120,7 +125,7 @@ impl<'a> Bench<'a> {
 /// The histograms of the sections of both tiers.
 fn scrape(tiers: &Tiers) -> Result<Histograms> {
     let mut sections = Histograms::default();
-    for tier in [&tiers.web, &tiers.accounts] {
+    for tier in [tiers.web(), &tiers.accounts] {
         sections.add(&tier.metrics()?);
     }
     Ok(sections)
@@ -143,7 +148,8 @@ mod tests {
         let program = folder.path("lodge");
         fs::write(&program, format!("#!/bin/sh\nLODGE={}\n{script}\n", lodge.display()))?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o700))?;
-        let bench = Bench { patience, ..Bench::new(&options, program)? };
+        let stores = Stores::open(&options, &program)?;
+        let bench = Bench { patience, ..Bench::new(&options, program, &stores)? };
         bench.run(&points::of(Part::Realistic, options.users)[0], 1)
     }
 

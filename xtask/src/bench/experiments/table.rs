@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use lodge_load::Spread;
+use serde::{Deserialize, Serialize};
 
 use super::{
     options::EXPIRY_S,
@@ -29,7 +30,7 @@ enum Source {
 const HIT: &str = "lodge_accounts_cache_hit_seconds";
 const MISS: &str = "lodge_accounts_cache_miss_seconds";
 
-const COLUMNS: [(&str, Source); 19] = [
+const COLUMNS: [(&str, Source); 23] = [
     ("requests/s", Source::Report("/total/all/rate_per_s")),
     ("errors", Source::Report("/total/all/errors")),
     ("client p50", Source::Report("/total/all/latency_ms/median")),
@@ -39,6 +40,10 @@ const COLUMNS: [(&str, Source); 19] = [
     ("round trip of the tiers", Source::P99("lodge_wire_round_trip_seconds")),
     ("free connection", Source::P99("lodge_wire_free_connection_seconds")),
     ("store read", Source::P99("lodge_accounts_store_read_seconds")),
+    ("database connection", Source::P99("lodge_mariadb_wait_seconds")),
+    ("database queries", Source::P99("lodge_mariadb_transaction_seconds")),
+    ("Redis get", Source::P99("lodge_accounts_redis_get_seconds")),
+    ("Redis set", Source::P99("lodge_accounts_redis_set_seconds")),
     ("store write", Source::P99("lodge_accounts_store_write_seconds")),
     ("token update", Source::P99("lodge_accounts_token_update_seconds")),
     ("password hash", Source::P99("lodge_passwords_work_seconds")),
@@ -52,7 +57,8 @@ const COLUMNS: [(&str, Source); 19] = [
 ];
 
 /// One run's figures, by column.
-pub(super) struct Figures([Option<f64>; COLUMNS.len()]);
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Figures(Vec<Option<f64>>);
 
 impl Figures {
     pub(super) fn new(run: &Run, point: &Point, duration: Duration) -> Self {
@@ -67,7 +73,7 @@ impl Figures {
             }
             Source::Expected => expected(point, duration),
         };
-        Self(COLUMNS.map(|(_, source)| figure(source)))
+        Self(COLUMNS.iter().map(|(_, source)| figure(*source)).collect())
     }
 }
 
@@ -95,7 +101,7 @@ impl Table {
     /// Adds our row, and the seed's if it has one.
     pub(super) fn add(&mut self, point: &Point, runs: &[Figures]) {
         let ours = (0..COLUMNS.len()).map(|column| {
-            let values: Vec<f64> = runs.iter().filter_map(|run| run.0[column]).collect();
+            let values: Vec<f64> = runs.iter().filter_map(|run| *run.0.get(column)?).collect();
             cell(&values)
         });
         self.row(&point.label, &ours.collect::<Vec<_>>());
@@ -158,9 +164,9 @@ mod tests {
     #[test]
     fn a_row_has_a_cell_for_each_column() {
         let mut table = Table::new("x");
-        let mut figures = Figures([None; COLUMNS.len()]);
+        let mut figures = Figures(vec![None; COLUMNS.len()]);
         figures.0[3] = Some(1.5);
-        let other = Figures([None; COLUMNS.len()]);
+        let other = Figures(vec![None; COLUMNS.len()]);
         table.add(&points::of(Part::Cached, 1)[0], &[figures, other]);
         let text = table.markdown();
         let cells = |line: &str| line.matches('|').count();
