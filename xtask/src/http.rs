@@ -45,6 +45,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
     pub(crate) body: String,
+    /// Whether the body begins and ends as a JPEG does.
+    pub(crate) is_jpeg: bool,
 }
 
 impl Http {
@@ -131,11 +133,13 @@ impl Http {
                 self.0.run(request.header("Content-Type", body.kind).body(body.bytes)?)?
             }
         };
+        let bytes = answer.body_mut().read_to_vec()?;
         let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
         Ok(Answer {
             status: answer.status().as_u16(),
             location: location.map(str::to_owned),
-            body: String::from_utf8_lossy(&answer.body_mut().read_to_vec()?).into_owned(),
+            is_jpeg: bytes.starts_with(b"\xff\xd8") && bytes.ends_with(b"\xff\xd9"),
+            body: String::from_utf8_lossy(&bytes).into_owned(),
         })
     }
 }

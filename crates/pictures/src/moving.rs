@@ -39,43 +39,57 @@ impl PicturesMove {
     ///
     /// Fails if the folder cannot be opened.
     pub fn open(folder: &Path, to: Arc<dyn ObjectStore>) -> io::Result<Option<Self>> {
-        if !folder.exists() {
+        if !folder.try_exists()? {
             return Ok(None);
         }
         let from = LocalFileSystem::new_with_prefix(folder).map_err(io::Error::other)?;
         Ok(Some(Self { from: Arc::new(from), to }))
     }
 
-    /// Copies the files that the destination lacks, and reads every file on both sides. `watch` is called with the
-    /// number of pictures that are copied and compared.
+    /// Copies the files that the destination lacks, and then reads every file on both sides. `watch` is called with the
+    /// number of folders, of at most 4,096, that are copied or compared.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] if a store fails; it can be run again then.
-    pub async fn run(&self, watch: &(dyn Fn(u64) + Send + Sync)) -> Result<PicturesComparison> {
-        let mut compared = PicturesComparison::default();
+    pub async fn run(
+        &self,
+        watch: &(dyn Fn(&'static str, u64) + Send + Sync),
+    ) -> Result<PicturesComparison> {
         let folders = self.from.list_with_delimiter(None).await.map_err(Error::unavailable)?;
-        for folder in folders.common_prefixes {
-            let of_folder = self.folder(&folder).await.map_err(Error::unavailable)?;
+        let folders = || folders.common_prefixes.iter().zip(1..);
+        for (folder, number) in folders() {
+            self.copy_folder(folder).await.map_err(Error::unavailable)?;
+            watch("copied", number);
+        }
+        let mut compared = PicturesComparison::default();
+        for (folder, number) in folders() {
+            let of_folder = self.compare_folder(folder).await.map_err(Error::unavailable)?;
             compared.pictures += of_folder.pictures;
             compared.differences += of_folder.differences;
-            watch(compared.pictures);
+            watch("compared", number);
         }
         Ok(compared)
     }
 
-    /// Copies and compares one of the folders over which pictures are spread.
-    async fn folder(&self, folder: &path::Path) -> object_store::Result<PicturesComparison> {
+    /// Copies one of the folders over which pictures are spread.
+    async fn copy_folder(&self, folder: &path::Path) -> object_store::Result<()> {
         let (files, present) = (sizes(&*self.from, folder).await?, sizes(&*self.to, folder).await?);
         let missing = files.iter().filter(|(file, size)| present.get(*file) != Some(*size));
         let copies = stream::iter(missing).map(|(file, _)| self.copy(file));
-        copies.buffer_unordered(FILES_AT_ONCE).try_for_each(|()| async { Ok(()) }).await?;
+        copies.buffer_unordered(FILES_AT_ONCE).try_collect().await
+    }
+
+    async fn compare_folder(
+        &self,
+        folder: &path::Path,
+    ) -> object_store::Result<PicturesComparison> {
+        let files = sizes(&*self.from, folder).await?;
         let differ = stream::iter(files.keys()).map(|file| self.differs(file));
         let differ: Vec<bool> = differ.buffer_unordered(FILES_AT_ONCE).try_collect().await?;
-        let pictures: BTreeSet<_> =
-            files.keys().filter_map(|file| Some(*named(file)?.bytes())).collect();
+        let ids = files.keys().filter_map(|file| Some(*named(file)?.bytes()));
         Ok(PicturesComparison {
-            pictures: pictures.len() as u64,
+            pictures: ids.collect::<BTreeSet<_>>().len() as u64,
             differences: differ.into_iter().filter(|differs| *differs).count() as u64,
         })
     }

@@ -81,6 +81,13 @@ impl MovingFolder {
         }
     }
 
+    /// Returns the number of accounts that have a picture.
+    pub async fn pictured_accounts(&self) -> Result<u64> {
+        let count =
+            |connection: &Connection| Ok(connection.query_row(PICTURED, [], |row| row.get(0))?);
+        self.readers.read(App::Accounts, count).await
+    }
+
     /// Returns the last id that an account got; 0 before the first.
     pub async fn last_account_id(&self) -> Result<i64> {
         let last = |connection: &Connection| {
@@ -165,6 +172,9 @@ const SECRET: &str = "SELECT value FROM meta WHERE name = 'secret'";
 const ACCOUNTS_ID: &str = "SELECT value FROM meta WHERE name = 'accounts_id'";
 
 /// Ids are not reused, so the last one can be that of an account whose row is removed.
+const PICTURED: &str =
+    "SELECT count(*) FROM accounts WHERE picture IS NOT NULL AND deleted_at IS NULL";
+
 const LAST_ACCOUNT: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'accounts'";
 
 const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";

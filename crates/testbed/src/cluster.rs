@@ -281,10 +281,15 @@ impl Cluster {
 
     /// Returns the number that a query of the Galera cluster yields; `None` if the query fails.
     pub fn number(&self, query: &str) -> Option<u64> {
-        let member = Member { kind: Kind::Galera, number: 1 };
+        self.answer_of(Member { kind: Kind::Galera, number: 1 }, query)?.parse().ok()
+    }
+
+    /// Returns what a query of a Galera node yields; `None` if the query fails.
+    pub fn answer_of(&self, node: Member, query: &str) -> Option<String> {
         let password = self.layout.secret(Kind::Mariadb).ok()?;
-        let output = self.layout.mariadb(member).client(query, &password).output().ok()?;
-        String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+        let output = self.layout.mariadb(node).client(query, &password).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        (output.status.success() && !text.is_empty()).then_some(text)
     }
 
     /// Runs FLUSHALL on the Redis master. Fails if no master is known or the command fails.
@@ -292,10 +297,16 @@ impl Cluster {
         redis::flush(&self.layout)
     }
 
-    /// Waits until Redis can fail over again: after a failed failover or a suspension the sentinels are inactive for
-    /// up to half a minute. Fails after three minutes.
+    /// Waits until Redis can fail over again (after a failed failover or a suspension the sentinels are inactive for up
+    /// to half a minute), and all Galera nodes and accounts processes that run are ready. Fails after three minutes.
     pub fn wait_settled(&self) -> Result<()> {
-        wait_until("recovery of Redis replication", START, || redis::is_settled(&self.layout))
+        wait_until("recovery of Redis replication", START, || redis::is_settled(&self.layout))?;
+        for member in Member::of(Kind::Galera).chain(Member::of(Kind::Accounts)) {
+            if self.pid(member).is_some() {
+                self.wait_ready(member, START)?;
+            }
+        }
+        Ok(())
     }
 
     fn tracked(&self, member: Member) -> Option<Tracked> {

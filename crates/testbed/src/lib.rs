@@ -1,6 +1,6 @@
 //! A local cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, S3, HAProxy and Lodge's
-//! accounts and web processes, from packages, without containers. All of its state is in one folder. Every process is recorded by
-//! its id and start time, so that a later command or another program finds it.
+//! accounts and web processes, from packages, without containers. All of its state is in one folder. Every process is
+//! recorded by its id and start time, so that a later command or another program finds it.
 
 mod accounts;
 mod authority;

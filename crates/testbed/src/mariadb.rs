@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use crate::{
     Authority,
-    files::{copy, write_secret},
+    files::{copy, remove, write_secret},
     galera::Node,
     process::{listens, run},
 };
@@ -50,17 +50,12 @@ impl Mariadb {
         self.address
     }
 
-    /// Creates the server's files, if absent, from a fresh installation, which is created once and cached in `cache`, and
-    /// writes its configuration. At each start the server creates the users [`USER`] and [`ADMIN`], if absent, with `password`; [`USER`] may use databases whose
+    /// Creates the server's files, if absent, from a fresh installation, which is created once and cached in `cache`,
+    /// and writes its configuration. At each start the server creates the users [`USER`] and [`ADMIN`], if absent, with `password`; [`USER`] may use databases whose
     /// names begin with `lodge`. Fails if the installation fails.
     pub fn prepare(&self, cache: &Path, password: &str, tls: Option<&Authority>) -> Result<()> {
         if !self.data().exists() {
-            let template = template(cache)?;
-            fs::create_dir_all(&self.folder)?;
-            copy(&template, &self.data())?;
-            if let Some(node) = &self.galera {
-                node.prepare(&self.data())?;
-            }
+            self.install(cache)?;
         }
         let certificates = tls.map_or_else(String::new, |tls| {
             format!(
@@ -98,6 +93,18 @@ impl Mariadb {
              GRANT ALL ON *.* TO '{ADMIN}'@'%';\n"
         );
         write_secret(&self.folder.join("init.sql"), &init)
+    }
+
+    /// Creates the data folder when it is complete, in case this is interrupted.
+    fn install(&self, cache: &Path) -> Result<()> {
+        let (template, incomplete) = (template(cache)?, self.folder.join("incomplete"));
+        fs::create_dir_all(&self.folder)?;
+        remove(&incomplete)?;
+        copy(&template, &incomplete)?;
+        if let Some(node) = &self.galera {
+            node.prepare(&incomplete)?;
+        }
+        Ok(fs::rename(incomplete, self.data())?)
     }
 
     /// Returns the command that starts the server. Blocks while a node of a Galera cluster reads its position.

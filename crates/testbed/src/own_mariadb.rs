@@ -110,8 +110,10 @@ impl OwnMariadb {
     /// Stops it, so that it has written everything to its files. Fails if it does not end in time.
     pub fn stop(mut self) -> Result<()> {
         self.signal(Signal::TERM)?;
-        let mut process = self.process.take().context("MariaDB does not run")?;
-        wait_until("the end of MariaDB", STOP, || !matches!(process.try_wait(), Ok(None)))
+        let process = self.process.as_mut().context("MariaDB does not run")?;
+        wait_until("the end of MariaDB", STOP, || !matches!(process.try_wait(), Ok(None)))?;
+        ensure!(process.wait()?.success(), "MariaDB did not end cleanly");
+        Ok(())
     }
 
     /// Sets a global variable until the next start.

@@ -7,7 +7,6 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use lodge_testbed::{Cluster, Kind, Member, wait_until};
-use rand::rngs::StdRng;
 
 use super::victims::Victims;
 
@@ -58,8 +57,8 @@ pub(crate) struct ChosenFault<'a> {
 }
 
 impl<'a> ChosenFault<'a> {
-    /// Selects the victims by `random` if there is a choice.
-    pub(crate) fn choose(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Result<Self> {
+    /// Selects the victims by the seed if there is a choice.
+    pub(crate) fn choose(cluster: &'a Cluster, fault: Fault, seed: u64) -> Result<Self> {
         let who = match fault {
             Fault::Killed(who)
             | Fault::Hung(who)
@@ -72,7 +71,7 @@ impl<'a> ChosenFault<'a> {
             Fault::DiskLost => Victims::Any(1, Kind::Cassandra),
             Fault::FlushedUndrained => Victims::Any(2, Kind::Cassandra),
         };
-        Ok(Self { cluster, fault, victims: who.choose(cluster, random)? })
+        Ok(Self { cluster, fault, victims: who.choose(cluster, seed)? })
     }
 
     /// The victims from which no client can expect an answer.

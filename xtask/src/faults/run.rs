@@ -56,7 +56,7 @@ fn run_with<A: App>(
     let mut jitter = || Duration::from_millis(random.random_range(0..JITTER_MS));
     let (before, during) = (BEFORE + jitter(), FAULT + jitter());
     cluster.wait_settled()?;
-    let scene = ChosenFault::choose(cluster, row.fault, &mut random)?;
+    let scene = ChosenFault::choose(cluster, row.fault, seed)?;
     // Names must be unique among the runs on a cluster.
     let tag = format!("f{:012x}", rand::rng().random::<u64>() >> 16);
     let common = Arc::new(SharedState::new(cluster, api_key, tag));
@@ -75,6 +75,7 @@ fn run_with<A: App>(
     scene.end()?;
     let recovered = load.wait_calm(healed);
     thread::sleep(AFTER);
+    cluster.wait_settled()?;
     let tally = load.finish()?;
     let loss = app.check(&common, cluster)?;
     let counted = Counted {

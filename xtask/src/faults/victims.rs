@@ -2,7 +2,6 @@
 
 use anyhow::{Context as _, Result};
 use lodge_testbed::{Cluster, Kind, Member};
-use rand::{rngs::StdRng, seq::IndexedRandom as _};
 
 /// The processes that a fault hits.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +16,9 @@ pub(crate) enum Victims {
 }
 
 impl Victims {
-    /// Returns the processes, selected by `random` if there is a choice.
-    pub(crate) fn choose(self, cluster: &Cluster, random: &mut StdRng) -> Result<Vec<Member>> {
+    /// Returns the processes. If there is a choice, each seed begins with the next of them, so that as many seeds as there
+    /// are processes hit each.
+    pub(crate) fn choose(self, cluster: &Cluster, seed: u64) -> Result<Vec<Member>> {
         let master = cluster.redis_master();
         let (from, count): (Vec<Member>, u8) = match self {
             Self::Any(count, kind) => (Member::of(kind).collect(), count),
@@ -32,6 +32,8 @@ impl Victims {
             Self::QueueLeader => (vec![cluster.queue_leader()?], 1),
             Self::AllProcesses => (Member::all().collect(), u8::MAX),
         };
-        Ok(from.sample(random, count.into()).copied().collect())
+        let count = from.len().min(count.into());
+        let first = usize::try_from(seed.saturating_sub(1))? % from.len().max(1);
+        Ok(from.iter().cycle().skip(first).take(count).copied().collect())
     }
 }

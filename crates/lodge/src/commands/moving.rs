@@ -12,14 +12,14 @@ use lodge_domain::{
     Clock, Error, SystemClock,
     links::moving::{Differences, Move, Moved, Phase, Progress},
 };
-use lodge_pictures::{PicturesComparison, PicturesMove};
+use lodge_pictures::PicturesComparison;
 use lodge_sql::TableComparison;
 
 use super::progress::progress_bar;
 use crate::{
     commands::out::{errln, outln},
     config::{options::ConfigOptions, sources, stores::PictureStorage},
-    wiring::{AccountsMove, Moves},
+    wiring::{AccountsMove, Moves, PicturesOf},
 };
 
 /// `lodge move`.
@@ -50,8 +50,11 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
             are_equal &= move_links(links).await?;
         }
         // Before the accounts that have them: servers may use these once they are compared.
-        for (what, pictures) in &moves.pictures {
-            are_equal &= move_pictures(what, pictures).await?;
+        for pictures in &moves.pictures {
+            if !move_pictures(pictures).await? {
+                errln!("accounts are not moved before their pictures");
+                return Ok(ExitCode::FAILURE);
+            }
         }
         if let Some(accounts) = &moves.accounts {
             are_equal &= move_accounts(accounts).await?;
@@ -116,20 +119,37 @@ async fn move_accounts(accounts: &AccountsMove) -> Result<bool> {
     Ok(differences == 0)
 }
 
-/// Returns whether the copies are equal.
-async fn move_pictures(what: &str, pictures: &PicturesMove) -> Result<bool> {
-    let began = Instant::now();
+/// Returns whether the copies are equal, and as many as there must be.
+async fn move_pictures(of: &PicturesOf) -> Result<bool> {
+    let PicturesOf { what, expected, .. } = of;
+    let (began, folder) = (Instant::now(), of.folder.display());
+    let Some(pictures) = &of.pictures else {
+        outln!("pictures of {what}: none, because there is no folder {folder}");
+        return Ok(has_all(*expected, 0, of));
+    };
     let bar = progress_bar(0, "{pos} {msg}")?;
-    bar.set_message(format!("pictures of {what}"));
-    let compared = pictures.run(&|done| bar.set_position(done)).await.map_err(with_cause);
+    let watch = |done, number| {
+        bar.set_position(number);
+        bar.set_message(format!("folders of pictures of {what} {done}"));
+    };
+    let compared = pictures.run(&watch).await.map_err(with_cause);
     bar.finish_and_clear();
     let PicturesComparison { pictures, differences } = compared?;
     outln!(
-        "{pictures} pictures of {what}, {:.1} s, {}",
+        "pictures of {what}: {pictures}, {:.1} s, {}",
         began.elapsed().as_secs_f64(),
         verdict(differences)
     );
-    Ok(differences == 0)
+    Ok(differences == 0 && has_all(*expected, pictures, of))
+}
+
+/// Whether there are as many pictures as there must be.
+fn has_all(expected: u64, found: u64, of: &PicturesOf) -> bool {
+    if found < expected {
+        let (what, folder) = (of.what, of.folder.display());
+        errln!("{expected} {what} have a picture, but {folder} has {found}; name it by --pictures");
+    }
+    found >= expected
 }
 
 /// Says how the new servers find the pictures of the moved accounts.

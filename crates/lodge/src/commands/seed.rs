@@ -15,7 +15,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use lodge_domain::{
     Clock, Error, SystemClock,
-    accounts::{AccountEventKind, Accounts, NewAccount, Picture, SessionDigest, Username},
+    accounts::{
+        AccountEventKind, AccountQuery, Accounts, NewAccount, Picture, SessionDigest, Username,
+    },
     passwords::{Password, PasswordHash},
 };
 use lodge_load::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
@@ -102,6 +104,7 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     let tokens = options.tokens.as_ref().map(|file| create_private_file(file)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let made = runtime.block_on(with_services(&config, async |services| {
+        refuse_real_accounts(accounts(services)?).await?;
         users(accounts(services)?, options, config.accounts.store).await
     }))?;
     outln!("{} accounts, {made} of them new", options.users);
@@ -132,6 +135,19 @@ fn mark_seeded(folder: &Path) -> Result<()> {
     ensure!(is_new, "--data {}: not empty and not seeded before", folder.display());
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     Ok(fs::write(mark, "")?)
+}
+
+/// Refuses a store with accounts of which the first seeded one is none: they may be real, and the password is public.
+async fn refuse_real_accounts(accounts: &Accounts) -> Result<()> {
+    let query = AccountQuery { prefix: String::new(), after: None, limit: 1 };
+    let is_empty = accounts.list(query).await?.is_empty();
+    let is_seeded = match accounts.user(&name(0)?).await {
+        Ok(_) => true,
+        Err(Error::NotFound(_)) => false,
+        Err(error) => return Err(error.into()),
+    };
+    ensure!(is_empty || is_seeded, "the store has accounts that were not seeded");
+    Ok(())
 }
 
 /// Creates a file with mode 0600.
@@ -212,13 +228,15 @@ async fn users(accounts: &Accounts, options: &SeedOptions, store: AccountsStore)
         AccountsStore::Sqlite => (PAGE, 1),
         AccountsStore::MariaDb => (MARIADB_PAGE, MARIADB_PAGES_AT_ONCE),
     };
+    // Alone, because its existence tells that the store is seeded.
+    let mut made = page(accounts, 0..1, hash).await?;
     let ends = (0..options.users).step_by(usize::try_from(size)?);
     let ends = ends.map(|begin| (begin, options.users.min(begin + size)));
     let pages = stream::iter(ends).map(|(begin, end)| async move {
         Ok::<_, anyhow::Error>((end, page(accounts, begin..end, hash).await?))
     });
     let mut pages = pages.buffered(at_once);
-    let (mut made, mut told) = (0, ProgressLog::new("accounts", options.users)?);
+    let mut told = ProgressLog::new("accounts", options.users)?;
     while let Some((end, made_there)) = pages.try_next().await? {
         made += made_there;
         told.update(end);

@@ -139,7 +139,7 @@ impl Config {
         }
         let uses_s3 = self.pictures.store == PictureStorage::S3;
         if uses_s3 && !self.s3.has_tls() && !self.s3.is_local() {
-            settings.push("s3.endpoint begins with http:");
+            settings.push("s3.endpoint is an http URL");
         }
         settings
     }
@@ -224,7 +224,7 @@ fn check_endpoint(endpoint: &str) -> Result<()> {
     );
     ensure!(
         url.query().is_none() && url.fragment().is_none(),
-        "s3.endpoint must end before its query, not {endpoint:?}"
+        "s3.endpoint must have no query and no fragment"
     );
     Ok(())
 }

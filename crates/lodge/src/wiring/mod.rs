@@ -45,7 +45,7 @@ pub(crate) use self::{
     engine::{Backup, Engines},
     mariadb::probe_mariadb,
     moving::{AccountsMove, Moves},
-    pictures::probe_pictures,
+    pictures::{PicturesOf, probe_pictures},
     providers::probe_providers,
     redis::probe_redis,
 };

@@ -5,11 +5,16 @@ use std::{path::Path, sync::Arc};
 use anyhow::{Result, anyhow};
 use lodge_domain::{Error, links::moving::Move};
 use lodge_engines::mariadb::MoveDestination;
-use lodge_pictures::PicturesMove;
 use lodge_sql::{TableComparison, Watch, compare_accounts, copy_accounts};
 use lodge_sqlite::MovingFolder;
 
-use super::{cluster, engine::with_causes, mariadb, pictures, stores::options};
+use super::{
+    cluster,
+    engine::with_causes,
+    mariadb,
+    pictures::{self, PicturesOf},
+    stores::options,
+};
 use crate::config::{
     Config,
     sources::BadConfig,
@@ -24,8 +29,8 @@ pub(crate) struct Moves {
     folder: Arc<MovingFolder>,
     /// Links to Cassandra.
     pub(crate) links: Option<Move>,
-    /// Pictures to a bucket, each with what it is of.
-    pub(crate) pictures: Vec<(&'static str, PicturesMove)>,
+    /// Pictures to a bucket.
+    pub(crate) pictures: Vec<PicturesOf>,
     /// Accounts to MariaDB.
     pub(crate) accounts: Option<AccountsMove>,
 }
@@ -52,6 +57,9 @@ impl Moves {
         if !has_links && !has_accounts && !has_pictures {
             return Err(anyhow!(NO_DESTINATION).context(BadConfig));
         }
+        if of_accounts.is_some() && !has_pictures {
+            return Err(anyhow!("--pictures requires pictures.store = \"s3\"").context(BadConfig));
+        }
         let folder = Arc::new(MovingFolder::open(from, &options(config))?);
         let links = if has_links {
             Some(cluster::moving(config, Arc::clone(&folder)).await?)
@@ -65,7 +73,8 @@ impl Moves {
             None
         };
         let board = folder.accounts_id().await.map_err(of_folder)?;
-        let pictures = pictures::moves(config, from, of_accounts, board)?;
+        let expected = folder.pictured_accounts().await.map_err(of_folder)?;
+        let pictures = pictures::moves(config, from, of_accounts, expected, board)?;
         Ok(Self { folder, links, pictures, accounts })
     }
 

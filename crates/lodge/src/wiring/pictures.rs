@@ -1,12 +1,13 @@
 //! Wiring of the pictures of accounts and messages, on web processes.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use lodge_domain::{
     OsRandom,
     accounts::{
@@ -115,26 +116,49 @@ fn folder_of_messages(board: [u8; 32]) -> String {
     format!("messages-{id}")
 }
 
-/// Opens the moves of the pictures of a data folder to the bucket, if pictures are in one, each with what it is of.
-/// Those of accounts are in `of_accounts`, if they are not in the data folder; `board` is the id of its database.
+/// A move of pictures to the bucket.
+pub(crate) struct PicturesOf {
+    /// What they are pictures of.
+    pub(crate) what: &'static str,
+    /// Where they are.
+    pub(crate) folder: PathBuf,
+    /// `None` without such a folder.
+    pub(crate) pictures: Option<PicturesMove>,
+    /// How many there are at least.
+    pub(crate) expected: u64,
+}
+
+/// Opens the moves of the pictures of a data folder to the bucket, if pictures are in one. Those of accounts, at least
+/// so many as are `expected`, are in `of_accounts` if they are not in the data folder; `board` is the id of its database.
 pub(super) fn moves(
     config: &Config,
     from: &Path,
     of_accounts: Option<&Path>,
+    expected: u64,
     board: [u8; 32],
-) -> Result<Vec<(&'static str, PicturesMove)>> {
+) -> Result<Vec<PicturesOf>> {
     let Some(bucket) = bucket(config)? else { return Ok(Vec::new()) };
-    let in_data = from.join(OF_ACCOUNTS_IN_DATA);
-    let mut moves = Vec::new();
-    for (what, folder, to) in [
-        ("accounts", of_accounts.unwrap_or(&in_data), bucket.folder(OF_ACCOUNTS)),
-        ("messages", &from.join(OF_MESSAGES), bucket.folder(&folder_of_messages(board))),
-    ] {
-        let opened = PicturesMove::open(folder, to);
-        let opened = opened.with_context(|| format!("cannot read {}", folder.display()))?;
-        moves.extend(opened.map(|opened| (what, opened)));
-    }
-    Ok(moves)
+    let folder = of_accounts.map_or_else(|| from.join(OF_ACCOUNTS_IN_DATA), Path::to_owned);
+    let opened = PicturesMove::open(&folder, bucket.folder(OF_ACCOUNTS));
+    let accounts = moving("accounts", folder, opened, expected)?;
+    ensure!(
+        of_accounts.is_none() || accounts.pictures.is_some(),
+        "--pictures {}: there is no such folder",
+        accounts.folder.display()
+    );
+    let folder = from.join(OF_MESSAGES);
+    let opened = PicturesMove::open(&folder, bucket.folder(&folder_of_messages(board)));
+    Ok(vec![accounts, moving("messages", folder, opened, 0)?])
+}
+
+fn moving(
+    what: &'static str,
+    folder: PathBuf,
+    opened: io::Result<Option<PicturesMove>>,
+    expected: u64,
+) -> Result<PicturesOf> {
+    let pictures = opened.with_context(|| format!("cannot read {}", folder.display()))?;
+    Ok(PicturesOf { what, folder, pictures, expected })
 }
 
 fn open_folder(folder: &Path) -> Result<ObjectPictures> {

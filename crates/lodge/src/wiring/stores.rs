@@ -68,7 +68,7 @@ impl Stores {
     /// Opens the configured engines of the apps that this process stores.
     pub(super) async fn open(config: &Config) -> Result<Self> {
         for setting in config.unencrypted() {
-            tracing::warn!(setting, "connections to other machines are not encrypted");
+            tracing::warn!("{setting}: connections to other machines are not encrypted");
         }
         for app in config.unshared_apps() {
             tracing::warn!(app, "stored in the data folder, which other processes cannot read");

@@ -210,3 +210,16 @@ fn wrong_passwords_are_counted_over_all_processes() {
         assert_eq!(guess(number, PASSWORD), 429);
     }
 }
+
+#[test]
+fn a_database_with_real_accounts_is_not_seeded() {
+    let database = Database::new();
+    let server = database.process().start();
+    assert_eq!(sign_up(&server, "ada"), 201);
+    assert_eq!(server.stop(), Some(0));
+    let lodge = database.process();
+    let data = lodge.file("seeded");
+    let seed = ["load", "accounts-seed", "--users", "10", "--data", text(&data)];
+    lodge.run(&seed).fails("accounts that were not seeded");
+    assert_eq!(database.count("accounts"), Some(1));
+}

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -210,8 +211,8 @@ fn a_move_brings_pictures_of_accounts_and_messages_into_the_bucket() {
     for _ in 0..2 {
         let moved = in_bucket(Lodge::new(), &prefix).run(&["move", "--from", text(&source.data())]);
         let moved = moved.expect(0).out;
-        assert!(moved.starts_with("1 pictures of accounts, "), "{moved}");
-        assert!(moved.contains(" s, verified\n1 pictures of messages, "), "{moved}");
+        assert!(moved.starts_with("pictures of accounts: 1, "), "{moved}");
+        assert!(moved.contains(" s, verified\npictures of messages: 1, "), "{moved}");
         assert!(moved.ends_with(" s, verified\n"), "{moved}");
     }
     for folder in ["pictures", "message-pictures"] {
@@ -219,4 +220,26 @@ fn a_move_brings_pictures_of_accounts_and_messages_into_the_bucket() {
     }
     let server = in_bucket(source, &prefix).start();
     assert_eq!(statuses(&server, &token, &places), [200; 2]);
+}
+
+#[test]
+fn a_move_without_all_pictures_fails() {
+    let (source, server) = Lodge::new().started();
+    two_pictures(&server);
+    assert_eq!(server.stop(), Some(0));
+    let data = source.data();
+    let [kept, elsewhere] = ["pictures", "elsewhere"].map(|name| data.join(name));
+    fs::rename(&kept, &elsewhere).unwrap();
+    let destination = in_bucket(Lodge::new(), &fresh("moved"));
+    let from = ["move", "--from", text(&data)];
+    let without = destination.run(&from).expect(1);
+    assert!(without.err.contains("1 accounts have a picture, but"), "{without:?}");
+    let named = |lodge: &Lodge, folder: &Path| {
+        lodge.run(&[&from[..], &["--pictures", text(folder)]].concat())
+    };
+    named(&destination, &kept).fails("there is no such folder");
+    let refused = named(&Lodge::new(), &elsewhere).expect(78);
+    assert!(refused.err.contains("links.store must be"), "{refused:?}");
+    let moved = named(&destination, &elsewhere).expect(0).out;
+    assert!(moved.starts_with("pictures of accounts: 1, "), "{moved}");
 }

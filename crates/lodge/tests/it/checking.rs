@@ -110,7 +110,11 @@ fn wrong_settings_of_a_bucket_are_refused_by_their_names() {
         ("S3_ENDPOINT", "ftp://127.0.0.1", "s3.endpoint must be an http or https URL"),
         ("S3_ENDPOINT", "https://", "s3.endpoint must be an http or https URL"),
         ("S3_ENDPOINT", "http://a:hidden@127.0.0.1:1", "s3.endpoint must have no password"),
-        ("S3_ENDPOINT", "http://127.0.0.1:1/?a=b", "s3.endpoint must end before its query"),
+        (
+            "S3_ENDPOINT",
+            "http://127.0.0.1:1/?a=b",
+            "s3.endpoint must have no query and no fragment",
+        ),
         ("S3_REGION", "", "s3.region must be set"),
         ("S3_BUCKET", "", "s3.bucket must be set"),
         ("S3_BUCKET", "Pictures", "s3.bucket must be 3 to 63 lower-case letters"),
@@ -134,7 +138,7 @@ fn wrong_settings_of_a_bucket_are_refused_by_their_names() {
 
 #[test]
 fn a_bucket_on_another_machine_without_tls_is_reported() {
-    let note = "note  s3.endpoint";
+    let note = "note  s3.endpoint is an http URL: connections to other machines";
     for (endpoint, is_plain) in [
         ("http://127.0.0.1:1/path", false),
         ("http://[::1]:1", false),

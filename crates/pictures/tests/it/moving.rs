@@ -24,7 +24,7 @@ async fn folder_of(count: usize) -> (TempDir, Vec<PictureId>) {
 async fn moved(from: &Path, to: &Path) -> PicturesComparison {
     let to = Arc::new(LocalFileSystem::new_with_prefix(to).unwrap());
     let pictures = PicturesMove::open(from, to).unwrap().unwrap();
-    pictures.run(&|_| {}).await.unwrap()
+    pictures.run(&|_, _| {}).await.unwrap()
 }
 
 fn file(folder: &Path, id: PictureId) -> std::path::PathBuf {

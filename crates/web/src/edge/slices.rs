@@ -32,7 +32,8 @@ mod linux {
     /// The calling thread, in both system calls (`sched_setattr(2)`).
     const THIS_THREAD: c_long = 0;
     const NO_FLAGS: c_long = 0;
-    /// Threads that this one starts do not inherit its slice (`SCHED_FLAG_RESET_ON_FORK`).
+    /// Threads that this one starts inherit neither its slice nor a niceness below 0 or a real-time policy
+    /// (`SCHED_FLAG_RESET_ON_FORK`).
     const RESET_ON_FORK: u64 = 1;
 
     /// Sets the slice of this thread, and keeps its policy and niceness.

@@ -12,6 +12,8 @@ struct Subject {
     commit: String,
     is_mariadb: bool,
     users: u64,
+    sessions: u64,
+    sign_ins: u32,
     duration_ms: u128,
     workers: u32,
     row: String,
@@ -24,7 +26,7 @@ struct Record {
     figures: Figures,
 }
 
-/// The completed runs of a commit.
+/// The completed runs of a commit. Those of another binary are not saved.
 pub(super) struct Records<'a> {
     options: &'a ExperimentOptions,
     commit: String,
@@ -43,24 +45,29 @@ impl<'a> Records<'a> {
         run: impl FnOnce() -> Result<Figures>,
     ) -> Result<Figures> {
         let (file, subject) = (results::file("experiments"), self.subject(point, number));
-        if self.options.resume {
+        if self.options.resume && self.options.lodge.is_none() {
             let done: Vec<Record> = results::read(&file)?;
             if let Some(kept) = done.into_iter().find(|kept| kept.subject == subject) {
                 return Ok(kept.figures);
             }
         }
         let figures = run()?;
+        if self.options.lodge.is_some() {
+            return Ok(figures);
+        }
         let record = Record { subject, figures: figures.clone() };
         results::save(&file, record, |new, kept| new.subject == kept.subject)?;
         Ok(figures)
     }
 
     fn subject(&self, point: &Point, number: u32) -> Subject {
-        let ExperimentOptions { store, users, duration, .. } = self.options;
+        let ExperimentOptions { store, users, sessions, sign_ins, duration, .. } = self.options;
         Subject {
             commit: self.commit.clone(),
             is_mariadb: *store == Store::Mariadb,
             users: *users,
+            sessions: *sessions,
+            sign_ins: *sign_ins,
             duration_ms: duration.as_millis(),
             workers: point.workers,
             row: point.label.clone(),

@@ -36,8 +36,10 @@ pub(super) struct Person {
     pub(super) password: String,
     /// Two if the outcome of the last change is unknown.
     pub(super) nicknames: Vec<String>,
-    /// The path of its picture; empty without one, and `None` if unknown.
-    pub(super) picture: Option<String>,
+    /// The possible paths of its picture; empty without one.
+    pub(super) pictures: Vec<String>,
+    /// Whether it may have a picture whose path is not known, because there was no answer.
+    pub(super) may_have_another: bool,
     /// `None` if unknown.
     pub(super) is_banned: Option<bool>,
 }
@@ -47,7 +49,8 @@ impl Person {
         Self {
             password: format!("the password of {username}"),
             nicknames: vec![username.clone()],
-            picture: Some(String::new()),
+            pictures: vec![String::new()],
+            may_have_another: false,
             is_banned: Some(false),
             username,
         }

@@ -7,10 +7,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use lodge_testbed::{Cluster, Kind, Member, wait_until};
 
 use super::{
-    acknowledged::{Acknowledged, EndedSession, Person},
-    painter::picture_of,
+    acknowledged::{Acknowledged, EndedSession, Person, Session},
+    pictures::{picture_of, smaller},
     requests::{ask_me, ask_sign_in},
 };
 use crate::{
@@ -21,19 +22,51 @@ use crate::{
 /// Concurrent clients.
 const CLIENTS: usize = 4;
 
+/// How long the nodes may take to have the same data.
+const EQUAL: Duration = Duration::from_secs(30);
+
 /// Tries of a request.
 const TRIES: usize = 20;
 
 /// Counts what is lost: accounts that cannot sign in, or do not look as acknowledged, bans, pictures, and ends of
 /// sessions.
-pub(super) fn check(common: &SharedState, acknowledged: &Acknowledged) -> Result<Loss> {
+pub(super) fn check(
+    common: &SharedState,
+    acknowledged: &Acknowledged,
+    cluster: &Cluster,
+) -> Result<Loss> {
+    wait_until("equal data on all Galera nodes", EQUAL, || are_equal(cluster))?;
     let webs: Vec<SocketAddr> = common.webs().map(|route| route.address).collect();
     let people: Vec<_> =
         acknowledged.people.take().into_iter().zip(webs.iter().copied().cycle()).collect();
     let lost = count(&people, |(person, web)| is_lost(common, *web, person))?;
     let ended: Vec<_> = acknowledged.ended.take();
     let accepted = count(&ended, |ended| is_accepted(common, &webs, ended))?;
-    Ok(Loss { lost: lost + accepted, duplicated: 0 })
+    let sessions: Vec<_> =
+        acknowledged.sessions.take().into_iter().zip(webs.iter().copied().cycle()).collect();
+    let ended_early = count(&sessions, |(session, web)| is_not_stored(common, *web, session))?;
+    Ok(Loss { lost: lost + accepted + ended_early, duplicated: 0 })
+}
+
+/// Whether all Galera nodes have the same accounts and sessions.
+fn are_equal(cluster: &Cluster) -> bool {
+    let sums: Vec<Option<String>> = Member::of(Kind::Galera)
+        .map(|node| cluster.answer_of(node, "CHECKSUM TABLE lodge.accounts, lodge.sessions"))
+        .collect();
+    sums.iter().all(|sum| sum.is_some() && *sum == sums[0])
+}
+
+/// Whether an acknowledged session is not among those that the store lists, whatever a cache says.
+fn is_not_stored(common: &SharedState, web: SocketAddr, session: &Session) -> Result<bool> {
+    let bearer = format!("Bearer {}", session.token);
+    let headers = [("Authorization", bearer.as_str())];
+    let ask = || common.http.send_with("GET", web, "/api/me/sessions", &headers, None);
+    let answer = answered(&session.username, ask)?;
+    let is_stored = answer.status == 200 && answer.body.contains("\"current\":true");
+    if !is_stored {
+        println!("   lost: a session of {}, {web} answers {answer:?}", session.username);
+    }
+    Ok(!is_stored)
 }
 
 /// Counts the items of which `holds` is true.
@@ -87,12 +120,20 @@ fn loss(common: &SharedState, web: SocketAddr, person: &Person) -> Result<Option
         return Ok(Some(format!("the nickname: it is {nickname:?}")));
     }
     let found = picture_of(&me.body);
-    if person.picture.is_some() && person.picture != found {
+    let is_new = person.may_have_another && !found.is_empty();
+    if !person.pictures.contains(&found) && !is_new {
         return Ok(Some(format!("the picture: it is {found:?}")));
     }
-    let Some(path) = found.filter(|path| !path.is_empty()) else { return Ok(None) };
-    let picture = answered(&path, || http.send("GET", web, &path))?;
-    Ok((picture.status != 200).then(|| format!("the picture answers {}", picture.status)))
+    if found.is_empty() {
+        return Ok(None);
+    }
+    for path in [found.clone(), smaller(&found)] {
+        let picture = answered(&path, || http.send("GET", web, &path))?;
+        if picture.status != 200 || !picture.is_jpeg {
+            return Ok(Some(format!("the picture: {path} answers {}", picture.status)));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether a web process accepts a session that has ended.

@@ -12,5 +12,9 @@ pub(super) const PICTURE: RequestKind = RequestKind { name: "picture", wait: Wai
 /// A read of the account of a session that the route has accepted before.
 pub(super) const READ: RequestKind = RequestKind { name: "read account", wait: Wait::Known };
 
+/// One of two sign-ups for one name at once, of which one is acknowledged and the other refused.
+pub(super) const SAME_NAME: RequestKind = RequestKind { name: "same name", wait: Wait::Write };
+
 /// All of them.
-pub(super) const KINDS: [RequestKind; 6] = [SIGN_UP, SIGN_IN, CHANGE, END, PICTURE, READ];
+pub(super) const KINDS: [RequestKind; 7] =
+    [SIGN_UP, SIGN_IN, CHANGE, END, PICTURE, READ, SAME_NAME];

@@ -1,16 +1,16 @@
 //! Clients of accounts, what they check, and the rows with them.
 
 mod acknowledged;
-mod changer;
+mod changes;
 mod check;
-mod ender;
 mod kinds;
-mod maker;
-mod painter;
-mod racer;
-mod reader;
+mod pictures;
+mod reads;
 mod requests;
 mod rows;
+mod same_names;
+mod session_ends;
+mod sign_ups;
 mod table;
 mod verdict;
 
@@ -41,18 +41,18 @@ impl App for Acknowledged {
         Ok(())
     }
 
-    /// A maker and a reader on every route, two of each of the others.
+    /// Sign-ups and reads on every route, and two clients of each other kind.
     fn clients(common: &SharedState) -> Vec<Work<Self>> {
         let mut work: Vec<Work<Self>> = Vec::new();
         for route in common.routes.clone() {
-            work.push(Box::new(move |client| maker::work(client, route)));
-            work.push(Box::new(move |client| reader::work(client, route)));
+            work.push(Box::new(move |client| sign_ups::work(client, route)));
+            work.push(Box::new(move |client| reads::work(client, route)));
         }
         for _ in 0..2 {
-            work.push(Box::new(changer::work));
-            work.push(Box::new(ender::work));
-            work.push(Box::new(painter::work));
-            work.push(Box::new(racer::work));
+            work.push(Box::new(changes::work));
+            work.push(Box::new(session_ends::work));
+            work.push(Box::new(pictures::work));
+            work.push(Box::new(same_names::work));
         }
         work
     }
@@ -61,8 +61,8 @@ impl App for Acknowledged {
         self.people.len() >= ENOUGH
     }
 
-    fn check(&self, common: &SharedState, _: &Cluster) -> Result<Loss> {
-        check::check(common, self)
+    fn check(&self, common: &SharedState, cluster: &Cluster) -> Result<Loss> {
+        check::check(common, self, cluster)
     }
 }
 

@@ -1,15 +1,15 @@
 //! What the clients ask for.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Instant};
 
 use serde_json::json;
 
 use super::{
     acknowledged::{Acknowledged, Person, Session},
-    kinds::{CHANGE, SIGN_IN, SIGN_UP},
+    kinds::{SIGN_IN, SIGN_UP},
 };
 use crate::{
-    faults::workload::{Client, RequestOutcome, Route},
+    faults::workload::{Client, RequestKind, RequestOutcome, Route},
     http::{Answer, Http},
 };
 
@@ -57,8 +57,8 @@ impl Client<Acknowledged> {
         Some((person, session))
     }
 
-    /// Records a read of a client's own account whose answer is neither right nor a refusal.
-    pub(super) fn record_wrong(&self, route: Route, began: std::time::Instant, status: u16) {
-        self.record(CHANGE, route, began, RequestOutcome::Wrong(status.to_string()));
+    /// Records an answer of a kind that is neither right nor a refusal.
+    pub(super) fn record_wrong(&self, kind: RequestKind, route: Route, began: Instant, what: &str) {
+        self.record(kind, route, began, RequestOutcome::Wrong(what.to_owned()));
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct AccountsPromise {
     /// The longest wait for a read and for another request that succeeds.
     pub(crate) read_wait: Duration,
     pub(crate) write_wait: Duration,
+    /// The longest wait for a refusal.
+    pub(crate) refusal_wait: Duration,
 }
 
 /// The requests that may be refused with 503.
@@ -43,8 +45,12 @@ const fn seconds(seconds: u64) -> Duration {
 }
 
 /// Nothing is refused, and waits are short.
-const NO_REFUSALS: AccountsPromise =
-    AccountsPromise { refusals: Refusals::No, read_wait: seconds(2), write_wait: seconds(2) };
+const NO_REFUSALS: AccountsPromise = AccountsPromise {
+    refusals: Refusals::No,
+    read_wait: seconds(2),
+    write_wait: seconds(2),
+    refusal_wait: seconds(0),
+};
 
 /// Nothing is refused; requests wait while the other nodes exclude one.
 const NODE_EXCLUDED: AccountsPromise =
@@ -55,23 +61,31 @@ const NODE_HANGS: AccountsPromise =
     AccountsPromise { read_wait: seconds(8), write_wait: seconds(8), ..NO_REFUSALS };
 
 /// Requests of a killed process are repeated, if that is safe.
-const REPEATED: AccountsPromise = AccountsPromise { refusals: Refusals::InProgress, ..NO_REFUSALS };
+const REPEATED: AccountsPromise =
+    AccountsPromise { refusals: Refusals::InProgress, refusal_wait: seconds(3), ..NO_REFUSALS };
 
 /// A process that does not answer is left out.
 const LEFT_OUT: AccountsPromise = AccountsPromise {
     refusals: Refusals::InProgress,
     read_wait: seconds(3),
     write_wait: seconds(3),
+    refusal_wait: seconds(8),
 };
 
 /// Without a majority of the nodes everything may be refused.
-const REFUSED: AccountsPromise =
-    AccountsPromise { refusals: Refusals::All, read_wait: seconds(60), write_wait: seconds(20) };
+const REFUSED: AccountsPromise = AccountsPromise {
+    refusals: Refusals::All,
+    read_wait: seconds(60),
+    write_wait: seconds(20),
+    // `http.request_timeout_s`, and what a busy machine adds.
+    refusal_wait: seconds(16),
+};
 
 const PICTURES_REFUSED: AccountsPromise = AccountsPromise {
     refusals: Refusals::Pictures,
     // Of a picture.
     write_wait: seconds(7),
+    refusal_wait: seconds(7),
     ..NO_REFUSALS
 };
 
@@ -85,7 +99,7 @@ const fn row(
 }
 
 /// The rows with clients of accounts.
-pub(crate) const ROWS: [(Row, AccountsPromise); 11] = [
+pub(crate) const ROWS: [(Row, AccountsPromise); 13] = [
     row("accounts-galera-killed", "one Galera node killed", Killed(GALERA), NODE_EXCLUDED),
     row("accounts-galera-hung", "one Galera node hangs", Hung(GALERA), NODE_HANGS),
     row("accounts-galera-cut", "one Galera node cut off", CutOff(GALERA), NODE_HANGS),
@@ -111,5 +125,12 @@ pub(crate) const ROWS: [(Row, AccountsPromise); 11] = [
         Killed(AllOfRedis),
         NO_REFUSALS,
     ),
+    row(
+        "accounts-redis-hung",
+        "all of Redis and the Sentinels hang",
+        Hung(AllOfRedis),
+        NO_REFUSALS,
+    ),
     row("accounts-s3-killed", "S3 killed", Killed(S3), PICTURES_REFUSED),
+    row("accounts-s3-hung", "S3 hangs", Hung(S3), PICTURES_REFUSED),
 ];

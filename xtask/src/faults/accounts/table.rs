@@ -5,13 +5,13 @@ use crate::faults::{line::Line, record::Counted};
 
 /// The columns after the fault and before those of every table.
 pub(crate) const HEAD: &[&str] = &[
-    "sign-ups, sign-ins, changes, sessions ended, pictures",
+    "sign-ups, sign-ins, changes, sessions ended, pictures set or read",
     "reads",
     "refused: of pictures, of the others",
     "lost",
     "names twice",
     "ended sessions accepted after 1 s",
-    "longest without a read, longest other request",
+    "longest without a read, longest other request, longest refusal",
 ];
 
 /// Returns the cells of these columns.
@@ -27,6 +27,10 @@ pub(crate) fn cells(line: &Line<'_>) -> Vec<String> {
         line.sum(|counted| counted.lost).to_string(),
         line.sum(Counted::duplicated).to_string(),
         line.sum(|counted| counted.tally.late_ends).to_string(),
-        format!("{read}, {}", line.longest(|tally| tally.write_gap_ms)),
+        format!(
+            "{read}, {}, {}",
+            line.longest(|tally| tally.write_gap_ms),
+            line.longest(|tally| tally.refusal_ms)
+        ),
     ]
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    kinds::{KINDS, PICTURE, READ, SIGN_UP},
+    kinds::{CHANGE, END, KINDS, PICTURE, READ, SAME_NAME, SIGN_IN, SIGN_UP},
     rows::{AccountsPromise, Refusals},
 };
 use crate::faults::{
@@ -11,11 +11,19 @@ use crate::faults::{
     workload::RequestKind,
 };
 
-/// Minimum number of accounts for a valid result.
-const MADE_MIN: u64 = 40;
+/// Minimum number of good answers of each kind for a valid result.
+const LEAST: [(RequestKind, u64); 7] = [
+    (SIGN_UP, 40),
+    (SIGN_IN, 40),
+    (CHANGE, 15),
+    (END, 10),
+    (PICTURE, 30),
+    (READ, 200),
+    (SAME_NAME, 8),
+];
 
-/// The number of clients, each of which may have had one request in progress.
-const IN_PROGRESS_MAX: u64 = 16;
+/// The number of clients, each of which may have had one request in progress, two those with the same name.
+const IN_PROGRESS_MAX: u64 = 18;
 
 /// Returns the broken promises, each in a few words.
 pub(crate) fn broken_promises(promise: &AccountsPromise, counted: &Counted) -> Vec<String> {
@@ -26,8 +34,10 @@ pub(crate) fn broken_promises(promise: &AccountsPromise, counted: &Counted) -> V
         }
     };
     let tally = &counted.tally;
-    let made = tally.good(SIGN_UP);
-    demand(made >= MADE_MIN, format!("only {made} accounts were created"));
+    for (kind, least) in LEAST {
+        let count = tally.good(kind);
+        demand(count >= least, format!("only {count} of {}", kind.name));
+    }
     demand(counted.lost == 0, format!("{} lost", counted.lost));
     demand(counted.duplicated() == 0, format!("{} names twice", counted.duplicated()));
     demand(tally.late_ends == 0, format!("{} ended sessions accepted", tally.late_ends));
@@ -49,6 +59,8 @@ pub(crate) fn broken_promises(promise: &AccountsPromise, counted: &Counted) -> V
     let (read, write) = (tally.known_gap_ms, tally.write_gap_ms);
     demand(within(read, promise.read_wait), format!("{read} ms without a read"));
     demand(within(write, promise.write_wait), format!("a request took {write} ms"));
+    let refused = tally.refusal_ms;
+    demand(within(refused, promise.refusal_wait), format!("a refusal took {refused} ms"));
     if let Some(replaced) = counted.replaced_ms {
         demand(replaced <= REPLACED_MS, format!("the master was replaced after {replaced} ms"));
     }
@@ -74,7 +86,7 @@ mod tests {
     /// Figures without a fault.
     fn good() -> Counted {
         let mut tally = Tally::default();
-        tally.good.insert(SIGN_UP.name.to_owned(), MADE_MIN);
+        tally.good.extend(LEAST.map(|(kind, least)| (kind.name.to_owned(), least)));
         Counted {
             lost: 0,
             listed_twice: 0,
@@ -98,12 +110,13 @@ mod tests {
 
     #[test]
     fn losses_names_twice_and_sessions_after_their_end_break_every_row() {
-        let breaks: [fn(&mut Counted); 6] = [
+        let breaks: [fn(&mut Counted); 7] = [
             |counted| counted.lost = 1,
             |counted| counted.tally.duplicated = 1,
             |counted| counted.tally.late_ends = 1,
             |counted| counted.tally.late_edits = 1,
-            |counted| counted.tally.good.clear(),
+            |counted| _ = counted.tally.good.remove(END.name),
+            |counted| counted.tally.refusal_ms = 60_000,
             |counted| counted.recovered_ms = None,
         ];
         for (row, _) in &ROWS {

@@ -82,6 +82,9 @@ pub(crate) struct Tally {
     pub(crate) known_gap_ms: u64,
     pub(crate) new_gap_ms: u64,
     pub(crate) write_gap_ms: u64,
+    /// The longest time until a refusal, or until a connection broke.
+    #[serde(default)]
+    pub(crate) refusal_ms: u64,
 }
 
 /// The counts and victims.
@@ -154,6 +157,7 @@ impl AnswerLog {
             }
             RequestOutcome::Unknown(_) if is_struck => tally.unknown_at_victims += 1,
             RequestOutcome::Unknown(answer) => {
+                tally.refusal_ms = tally.refusal_ms.max(ms(now - began));
                 *tally.unknown.entry(format!("{}: {answer}", work.name)).or_default() += 1;
             }
             RequestOutcome::Wrong(answer) => {
@@ -184,6 +188,10 @@ impl AnswerLog {
     }
 }
 
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl Tally {
     /// Records the wait for a good answer: for clients with one kind of request since the last good answer on the
     /// route, for others since the request.
@@ -194,7 +202,7 @@ impl Tally {
             Wait::SteadyWrite => (&mut self.write_gap_ms, gap),
             Wait::Write => (&mut self.write_gap_ms, answer),
         };
-        *longest = (*longest).max(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        *longest = (*longest).max(ms(time));
     }
 
     /// The number of requests of a kind with the expected answer.

@@ -10,11 +10,11 @@ use rand::RngExt as _;
 
 use super::{
     acknowledged::{Acknowledged, EndedSession, Person, Session},
-    kinds::END,
+    kinds::{END, SIGN_IN},
     requests::ask_me,
 };
 use crate::{
-    faults::workload::{Client, Route},
+    faults::workload::{Client, RequestOutcome, Route},
     http::{Body, Http},
 };
 
@@ -23,6 +23,9 @@ const TRIES: usize = 5;
 
 /// How long an ended session may be accepted.
 const ACCEPTED: Duration = Duration::from_secs(1);
+
+/// How long a process may take to refuse one: while no store answers, it answers 503.
+const REFUSED: Duration = Duration::from_secs(30);
 
 /// Pause between two checks.
 const POLL: Duration = Duration::from_millis(40);
@@ -44,9 +47,12 @@ pub(super) fn work(mut client: Client<Acknowledged>) {
 }
 
 fn end(client: &mut Client<Acknowledged>, mut person: Person, session: &Session, by_ban: bool) {
-    for route in client.common.webs().collect::<Vec<_>>() {
+    for route in client.common.webs() {
         // The web process remembers the session.
-        ask_me(&client.common.http, route.address, &session.token);
+        let began = Instant::now();
+        let answer = ask_me(&client.common.http, route.address, &session.token);
+        let outcome = RequestOutcome::of_answer(answer.as_ref(), |answer| answer.status == 200);
+        client.record(SIGN_IN, route, began, outcome);
     }
     let (mut route, mut is_first) = (client.any_route(None), true);
     let mut is_ended = false;
@@ -67,8 +73,9 @@ fn end(client: &mut Client<Acknowledged>, mut person: Person, session: &Session,
     client.app.people.push(person);
     if is_ended {
         let ended = EndedSession { token: session.token.clone(), at: Instant::now() };
-        for route in client.common.webs().collect::<Vec<_>>() {
-            while !client.common.ledger.is_struck(route.member)
+        for route in client.common.webs() {
+            while ended.at.elapsed() < REFUSED
+                && !client.is_to_stop()
                 && !is_refused(client, route, &ended)
             {
                 thread::sleep(POLL);
@@ -108,16 +115,23 @@ fn sign_out(
     client.write(END, route, 204, send).is_some()
 }
 
-/// Tries an ended session on a web process; returns whether the check is finished.
+/// Tries an ended session on a web process; returns whether the process has refused it when it must.
 fn is_refused(client: &Client<Acknowledged>, route: Route, ended: &EndedSession) -> bool {
     let asked = Instant::now();
     let answer = ask_me(&client.common.http, route.address, &ended.token);
-    let is_accepted = answer.is_some_and(|answer| answer.status == 200);
     let is_late = asked > ended.at + ACCEPTED;
-    if is_accepted && is_late {
-        client.common.ledger.count(|tally| tally.late_ends += 1);
+    match answer.map(|answer| answer.status) {
+        Some(401) => is_late,
+        Some(200) if is_late => {
+            client.common.ledger.count(|tally| tally.late_ends += 1);
+            true
+        }
+        Some(200 | 500..) | None => false,
+        Some(other) => {
+            client.record_wrong(END, route, asked, &other.to_string());
+            true
+        }
     }
-    is_late || !is_accepted
 }
 
 /// Tries one of the newest ended sessions on a random web process.

@@ -41,6 +41,7 @@ pub(super) fn work(mut client: Client<Acknowledged>) {
                 client.pause(300);
             }
             client.app.people.push(person);
+            client.app.sessions.push(session);
         }
         client.pause(300);
     }
@@ -110,7 +111,7 @@ fn check_web(
             is_seen || is_late
         }
         Some(answer) if answer.status < 500 => {
-            client.record_wrong(route, asked, answer.status);
+            client.record_wrong(CHANGE, route, asked, &answer.status.to_string());
             true
         }
         _ => is_late,
