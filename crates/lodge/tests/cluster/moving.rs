@@ -378,10 +378,11 @@ fn a_source_that_changed_since_the_move_began_is_refused() {
 fn a_move_without_a_source_or_a_destination_says_what_is_missing() {
     let source = large_source(1);
     let ran = source.run(&["move", "--from", text(&source.data())]).expect(78);
-    assert!(
-        ran.err.contains("links.store must be \"cassandra\", or accounts.store \"mariadb\""),
-        "{ran:?}"
-    );
+    for missing in
+        ["links.store must be \"cassandra\"", "accounts.store \"mariadb\"", "pictures.store \"s3\""]
+    {
+        assert!(ran.err.contains(missing), "{ran:?}");
+    }
     let nowhere = source.file("nowhere");
     let keyspace = Keyspace::new();
     deployment(&keyspace).run(&["move", "--from", text(&nowhere)]).fails("nowhere");
