@@ -28,7 +28,7 @@ impl Record {
 pub(crate) const REPLACED_MS: u64 = 3_000;
 
 /// The figures of a run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Counted {
     pub(crate) lost: u64,
     /// Links that are listed more than once, or names that several accounts have.

@@ -137,7 +137,7 @@ fn mark_seeded(folder: &Path) -> Result<()> {
     Ok(fs::write(mark, "")?)
 }
 
-/// Refuses a store with accounts of which the first seeded one is none: they may be real, and the password is public.
+/// Refuses a store that has accounts but not the first seeded one: they may be real, and the seeded password is public.
 async fn refuse_real_accounts(accounts: &Accounts) -> Result<()> {
     let query = AccountQuery { prefix: String::new(), after: None, limit: 1 };
     let is_empty = accounts.list(query).await?.is_empty();

@@ -87,14 +87,7 @@ mod tests {
     fn good() -> Counted {
         let mut tally = Tally::default();
         tally.good.extend(LEAST.map(|(kind, least)| (kind.name.to_owned(), least)));
-        Counted {
-            lost: 0,
-            listed_twice: 0,
-            stale: 0,
-            replaced_ms: None,
-            recovered_ms: Some(0),
-            tally,
-        }
+        Counted { recovered_ms: Some(0), tally, ..Counted::default() }
     }
 
     fn is_broken(name: &str, counted: &Counted) -> bool {

@@ -82,14 +82,7 @@ mod tests {
     fn good() -> Counted {
         let mut tally = Tally::default();
         tally.good.insert(MAKE.name.to_owned(), MADE_MIN);
-        Counted {
-            lost: 0,
-            listed_twice: 0,
-            stale: 0,
-            replaced_ms: None,
-            recovered_ms: Some(0),
-            tally,
-        }
+        Counted { recovered_ms: Some(0), tally, ..Counted::default() }
     }
 
     fn broken_in(name: &str, counted: &Counted) -> bool {
