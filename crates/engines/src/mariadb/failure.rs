@@ -17,6 +17,7 @@ mod code {
     pub(super) const TOO_MANY_OF_USER: u16 = 1203;
     pub(super) const LOCK_WAIT: u16 = 1205;
     pub(super) const DEADLOCK: u16 = 1213;
+    pub(super) const UNKNOWN_COLLATION: u16 = 1273;
     pub(super) const READ_ONLY: u16 = 1290;
     pub(super) const INTERRUPTED: u16 = 1317;
     pub(super) const KILLED: u16 = 1927;
@@ -26,6 +27,11 @@ mod code {
 /// Whether a row with the same unique key exists.
 pub(super) fn is_duplicate(error: &mysql::Error) -> bool {
     number(error) == Some(code::DUPLICATE)
+}
+
+/// Whether the server lacks the collation of Lodge's texts, which is MariaDB's.
+pub(super) fn is_unknown_collation(error: &mysql::Error) -> bool {
+    number(error) == Some(code::UNKNOWN_COLLATION)
 }
 
 /// Whether the connection must be replaced: it broke, or its server no longer serves writes.

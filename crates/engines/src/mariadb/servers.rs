@@ -16,8 +16,11 @@ use mysql::{Conn, OptsBuilder, SslOpts, consts::CapabilityFlags, prelude::Querya
 use secrecy::ExposeSecret as _;
 use tempfile::NamedTempFile;
 
-use super::options::Options;
+use super::{failure::is_unknown_collation, options::Options};
 use crate::Tls;
+
+/// The reason of a server that does not know the first statement of a connection.
+const NOT_MARIADB: &str = "the server is not MariaDB 10.2 or newer; MySQL is not supported";
 
 /// Size of a connection's cache of prepared statements.
 const PREPARED_MAX: usize = 256;
@@ -161,7 +164,7 @@ impl Servers {
             let node = &self.nodes[number];
             match self.connect_to(node, of_use) {
                 Ok(connection) => return Ok((connection, used)),
-                Err(error) => reasons.push(format!("{node}: {error}")),
+                Err(error) => reasons.push(format!("{node}: {}", reason(&error))),
             }
         }
         Err(reasons.join("; "))
@@ -179,7 +182,7 @@ impl Servers {
     }
 
     fn open(&self, node: &Node, of_use: Use) -> mysql::Result<Conn> {
-        Conn::new(self.settings(&node.host, node.port, of_use))
+        Conn::new(self.settings(&node.host, node.port, of_use)).map_err(explain)
     }
 
     /// Connects to each server. Returns the version of each, or why it cannot be used; fails if none can be.
@@ -193,7 +196,7 @@ impl Servers {
         let has_one = versions.iter().any(mysql::Result::is_ok);
         let lines = self.nodes.iter().zip(versions).map(|(node, version)| match version {
             Ok(version) => format!("{node}: {version}"),
-            Err(error) => format!("{node}: cannot be used: {error}"),
+            Err(error) => format!("{node}: cannot be used: {}", reason(&error)),
         });
         let lines: Vec<String> = lines.collect();
         if has_one { Ok(lines) } else { Err(Error::unavailable(lines.join("; "))) }
@@ -247,6 +250,21 @@ impl Servers {
 /// Time after which the server rolls back a transaction whose client is idle.
 pub(super) const IDLE_TRANSACTION: Duration = Duration::from_secs(5);
 
+/// Replaces the error of a server that is not MariaDB by what is wrong with it.
+fn explain(error: mysql::Error) -> mysql::Error {
+    if is_unknown_collation(&error) { io::Error::other(NOT_MARIADB).into() } else { error }
+}
+
+/// Returns the text of an error without the name of its kind.
+fn reason(error: &mysql::Error) -> String {
+    match error {
+        mysql::Error::IoError(error) => error.to_string(),
+        mysql::Error::DriverError(error) => error.to_string(),
+        mysql::Error::MySqlError(error) => error.to_string(),
+        _ => error.to_string(),
+    }
+}
+
 /// Prepares a connection for the use of its server. Fails if that is a Galera node that is behind or without a majority,
 /// or is no Galera node although it is one of several servers: which of them is up to date would be unknown.
 fn join(connection: &mut Conn, is_one_of_several: bool) -> mysql::Result<()> {
@@ -284,4 +302,24 @@ fn parse(node: &str) -> Result<Node> {
         return Err(refused());
     }
     Ok(Node { host: host.to_owned(), port: port.parse().map_err(|_| refused())? })
+}
+
+#[cfg(test)]
+mod tests {
+    use mysql::{MySqlError, ServerError};
+
+    use super::*;
+
+    fn refusal(code: u16) -> mysql::Error {
+        let message = "Unknown collation: 'utf8mb4_nopad_bin'".to_owned();
+        mysql::Error::MySqlError(MySqlError { state: "HY000".to_owned(), message, code })
+    }
+
+    #[test]
+    fn a_server_that_is_mysql_is_refused_as_such() {
+        let unknown_collation = ServerError::ER_UNKNOWN_COLLATION as u16;
+        assert!(explain(refusal(unknown_collation)).to_string().contains(NOT_MARIADB));
+        let denied = ServerError::ER_ACCESS_DENIED_ERROR as u16;
+        assert!(!explain(refusal(denied)).to_string().contains(NOT_MARIADB));
+    }
 }
